@@ -115,7 +115,7 @@ export async function testConfig(
   const config = readConfig(QUEUES, {
     PORT: '0',
     DRAIN_SECONDS: '0',
-    DATABASE_URL: await testDatabaseUrl(),
+    DATABASE_URL: settings.DATABASE_URL ?? (await testDatabaseUrl()),
     REDIS_URL: url,
     REDIS_PREFIX: `${prefix}-${++configurations}`,
     LOG_LEVEL: 'error',

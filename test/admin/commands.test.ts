@@ -5,128 +5,239 @@ import { bannerCommands } from '../../src/admin/commands/banner.ts'
 import { keyCommands } from '../../src/admin/commands/keys.ts'
 import { moneyCommands } from '../../src/admin/commands/money.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
-import { connectTestDb, testDatabaseUrl } from '../../scripts/harness/database.ts'
+import { createKeyLookup } from '../../src/shared/identity/key-lookup.ts'
+import { publicId } from '../../src/shared/platform/ids.ts'
+import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
+import type { Options } from '../../src/admin/command.ts'
+import { webhookCommands } from '../../src/admin/commands/webhooks.ts'
+import { OPERATOR_TYPES } from '../../src/shared/webhooks/types.ts'
+import { createWebhook } from '../../src/shared/webhooks/webhooks.ts'
+import { createSecretBox } from '../../src/shared/webhooks/secrets.ts'
 
-const COMMANDS = [...accountCommands, ...keyCommands, ...moneyCommands, ...bannerCommands]
-
-describe("the operator's commands", () => {
+describe('commands of operators', () => {
   let db: Db
-  let account: TestAccount
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 3 })
   })
   after(() => db.destroy())
-  beforeEach(async () => {
-    account = await anAccount(db, 10)
-  })
 
-  /** The sentence that a command refuses with. */
-  async function refusal(name: string, args: string[], options: Record<string, string> = {}): Promise<string> {
-    const command = COMMANDS.find(({ usage }) => usage.startsWith(name))!
-    try {
-      await command.run(db, args, options)
-    } catch (error) {
-      expect(error).to.be.an.instanceOf(CommandError)
-      return (error as Error).message
+  const COMMANDS = [...accountCommands, ...keyCommands, ...moneyCommands, ...bannerCommands]
+
+  describe("the operator's commands", () => {
+    let account: TestAccount
+    beforeEach(async () => {
+      account = await anAccount(db, 10)
+    })
+
+    /** The sentence that a command refuses with. */
+    async function refusal(name: string, args: string[], options: Record<string, string> = {}): Promise<string> {
+      const command = COMMANDS.find(({ usage }) => usage.startsWith(name))!
+      try {
+        await command.run(db, args, options)
+      } catch (error) {
+        expect(error).to.be.an.instanceOf(CommandError)
+        return (error as Error).message
+      }
+      throw new Error(`${name} ${args.join(' ')} was done`)
     }
-    throw new Error(`${name} ${args.join(' ')} was done`)
-  }
 
-  it('grant whole credits, from 1 to a trillion, and nothing else', async () => {
-    for (const amount of ['', '0', '-5', '+5', '1.5', '1e3', '0x10', 'ten', ' 5', '1000000000001', '9'.repeat(30)]) {
-      expect(await refusal('credits grant', [account.email, amount]), amount).to.match(/amount must be a whole number/)
-    }
-    expect(await balanceOf(db, account.id)).to.equal(10)
-  })
-
-  it('grant of a known origin other than sign-up, with an expiry in the future', async () => {
-    for (const origin of ['signup', 'theft', ''])
-      expect(await refusal('credits grant', [account.email, '5'], { origin }), origin).to.match(
-        /--origin must be one of purchase, bonus, adjustment/,
-      )
-    for (const expires of ['tomorrow', '', '5', '2090-13-45'])
-      expect(await refusal('credits grant', [account.email, '5'], { expires }), expires).to.match(
-        /^--expires must be a day or a time/,
-      )
-    expect(await refusal('credits grant', [account.email, '5'], { expires: '2001-01-01T00:00:00Z' })).to.match(
-      /in the future/,
-    )
-    expect(await balanceOf(db, account.id)).to.equal(10)
-  })
-
-  it('deduct credits with a reason, never more than can be spent, unless the rest may become debt', async () => {
-    const deduct = COMMANDS.find(({ usage }) => usage.startsWith('credits deduct'))!
-    expect(await refusal('credits deduct', [account.email, '5'])).to.match(/--note/)
-    expect(await refusal('credits deduct', [account.email, '11'], { note: 'x' })).to.match(/Only 10 credits/)
-    const once = { note: 'granted twice', key: 'ticket-7' }
-    for (let times = 0; times < 2; times++)
-      expect((await deduct.run(db, [account.email, '4'], once)).json).to.deep.include({ taken: 4, credits: 6 })
-    expect(await refusal('credits deduct', [account.email, '5'], once)).to.match(/another deduction/)
-    const rest = await deduct.run(db, [account.email, '8'], { note: 'the rest', debt: 'yes' })
-    expect(rest.text).to.equal('Deducted 6 credits, and 2 became debt; the balance is 0.')
-  })
-
-  it('set and remove the banner, and refuse one without text, or that ends before it begins', async () => {
     const run = (name: string, args: string[] = [], options: Record<string, string> = {}) =>
       COMMANDS.find(({ usage }) => usage.startsWith(name))!.run(db, args, options)
-    expect(await refusal('banner set', [' '])).to.match(/must not be empty/)
-    expect(await refusal('banner set', ['x'], { level: 'loud' })).to.match(/--level/)
-    const times = { from: '2999-01-02T00:00:00Z', until: '2999-01-01T00:00:00Z' }
-    expect(await refusal('banner set', ['x'], times)).to.match(/--until must be after/)
-    await run('banner set', ['We move on Sunday'], { level: 'warning' })
-    expect((await run('banner show')).text).to.match(/^warning, .* to its removal: We move on Sunday$/)
-    expect((await run('banner remove')).json).to.deep.equal({ removed: true })
-    expect((await run('banner show')).json).to.deep.equal({ banner: null })
-  })
 
-  it('say for which address there is no account', async () => {
-    for (const name of ['account show', 'account suspend', 'account activate', 'key create']) {
-      expect(await refusal(name, ['nobody@example.com']), name).to.equal(
+    it('grant credits of an origin, with an expiry and a note', async () => {
+      const options = { origin: 'bonus', expires: '2090-01-31T00:00:00Z', note: 'for the trouble' }
+      const { json, text } = await run('credits grant', [account.email.toUpperCase(), '500'], options)
+      expect(json).to.have.all.keys('grantId', 'credits').and.to.include({ credits: 510 })
+      expect(text).to.match(/510/)
+      const given = await db('grants').where({ account_id: account.id, origin: 'bonus' })
+      expect(given).to.have.length(1)
+      expect(given[0]).to.deep.include({
+        amount: 500,
+        remaining: 500,
+        note: 'for the trouble',
+        expires_at: new Date('2090-01-31T00:00:00Z'),
+      })
+    })
+
+    it('make a key that works, whose secret is printed', async () => {
+      const { json, text } = await run('key create', [account.email, 'for the shop'])
+      expect(json).to.have.all.keys('id', 'secret').and.to.include({ secret: text })
+      expect((await createKeyLookup(db).find(text, ''))?.accountId).to.equal(account.id)
+      const { name } = await db('api_keys').whereNot({ id: account.keyId }).orderBy('id', 'desc').first('name')
+      expect(name).to.equal('for the shop')
+    })
+
+    it('show a call with its movements', async () => {
+      const buyer = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30 }])
+      const id = await opened(verbs(db), buyer, 40)
+      await verbs(db).settle(id, 'image', aResult(35))
+      // oxlint-disable-next-line typescript/no-explicit-any
+      const { call, ledger } = (await run('call show', [publicId('call', id)])).json as any
+      expect(call).to.include({ id: publicId('call', id), status: 'succeeded', credits: 35, creditsPrecharged: 40 })
+      expect(ledger.map((entry: { kind: string; amount: number }) => `${entry.kind} ${entry.amount}`)).to.deep.equal([
+        'charge -30',
+        'charge -10',
+        'settlement 5',
+      ])
+    })
+
+    it('grant whole credits, from 1 to a trillion, and nothing else', async () => {
+      for (const amount of ['', '0', '-5', '+5', '1.5', '1e3', '0x10', 'ten', ' 5', '1000000000001', '9'.repeat(30)]) {
+        expect(await refusal('credits grant', [account.email, amount]), amount).to.match(
+          /amount must be a whole number/,
+        )
+      }
+      expect(await balanceOf(db, account.id)).to.equal(10)
+    })
+
+    it('grant of a known origin other than sign-up, with an expiry in the future', async () => {
+      for (const origin of ['signup', 'theft', ''])
+        expect(await refusal('credits grant', [account.email, '5'], { origin }), origin).to.match(
+          /--origin must be one of purchase, bonus, adjustment/,
+        )
+      for (const expires of ['tomorrow', '', '5', '2090-13-45'])
+        expect(await refusal('credits grant', [account.email, '5'], { expires }), expires).to.match(
+          /^--expires must be a day or a time/,
+        )
+      expect(await refusal('credits grant', [account.email, '5'], { expires: '2001-01-01T00:00:00Z' })).to.match(
+        /in the future/,
+      )
+      expect(await balanceOf(db, account.id)).to.equal(10)
+    })
+
+    it('deduct credits with a reason, never more than can be spent, unless the rest may become debt', async () => {
+      const deduct = COMMANDS.find(({ usage }) => usage.startsWith('credits deduct'))!
+      expect(await refusal('credits deduct', [account.email, '5'])).to.match(/--note/)
+      expect(await refusal('credits deduct', [account.email, '11'], { note: 'x' })).to.match(/Only 10 credits/)
+      const once = { note: 'granted twice', key: 'ticket-7' }
+      for (let times = 0; times < 2; times++)
+        expect((await deduct.run(db, [account.email, '4'], once)).json).to.deep.include({ taken: 4, credits: 6 })
+      expect(await refusal('credits deduct', [account.email, '5'], once)).to.match(/another deduction/)
+      const rest = await deduct.run(db, [account.email, '8'], { note: 'the rest', debt: 'yes' })
+      expect(rest.text).to.equal('Deducted 6 credits, and 2 became debt; the balance is 0.')
+    })
+
+    it('set and remove the banner, and refuse one without text, or that ends before it begins', async () => {
+      expect(await refusal('banner set', [' '])).to.match(/must not be empty/)
+      expect(await refusal('banner set', ['x'], { level: 'loud' })).to.match(/--level/)
+      const times = { from: '2999-01-02T00:00:00Z', until: '2999-01-01T00:00:00Z' }
+      expect(await refusal('banner set', ['x'], times)).to.match(/--until must be after/)
+      await run('banner set', ['We move on Sunday'], { level: 'warning' })
+      expect((await run('banner show')).text).to.match(/^warning, .* to its removal: We move on Sunday$/)
+      expect((await run('banner remove')).json).to.deep.equal({ removed: true })
+      expect((await run('banner show')).json).to.deep.equal({ banner: null })
+    })
+
+    it('say for which address there is no account', async () => {
+      for (const name of ['account show', 'account suspend', 'account activate', 'key create']) {
+        expect(await refusal(name, ['nobody@example.com']), name).to.equal(
+          'There is no account with the address nobody@example.com.',
+        )
+      }
+      expect(await refusal('credits grant', ['nobody@example.com', '5'])).to.equal(
         'There is no account with the address nobody@example.com.',
       )
+    })
+
+    it('show an account with its balance, and its debt if there is any', async () => {
+      const show = COMMANDS.find(({ usage }) => usage.startsWith('account show'))!
+      const before = await show.run(db, [account.email], {})
+      expect(before.json).to.include({ credits: 10 }).and.not.to.have.property('debt')
+      expect(before.text).to.include('10 credits').and.not.to.include('debt')
+      await verbs(db).settle(await opened(verbs(db), account, 10), 'image', aResult(17))
+      const after = await show.run(db, [account.email], {})
+      expect(after.json).to.include({ credits: 0, debt: 7 })
+      expect(after.text).to.include('0 credits, debt of 7 credits')
+    })
+
+    it('make no account twice, and none without a valid address and a strong password', async () => {
+      expect(await refusal('account create', [account.email, 'secret123'])).to.match(/already/)
+      expect(await refusal('account create', ['x', 'secret123'])).to.match(/not a valid e-mail address/)
+      for (const password of [['short1'], ['onlyletters'], ['12345678'], ['a1'.repeat(37)]]) {
+        expect(await refusal('account create', ['new@example.com', ...password])).to.match(/password/i)
+      }
+      expect(await db('users').where({ email: 'new@example.com' })).to.deep.equal([])
+    })
+
+    it('refuse unknown calls', async () => {
+      for (const id of ['', 'x', `call_${'0'.repeat(32)}`, "call_'--"])
+        expect(await refusal('call show', [id]), id).to.match(/^There is no call/)
+    })
+
+    it('take names and notes by the rules of the console: one line, and not too long', async () => {
+      const create = (name: string) => refusal('key create', [account.email, name])
+      expect(await create('x'.repeat(61))).to.equal('The name must be at most 60 characters.')
+      expect(await create('two\nlines')).to.equal('The name must not have line breaks or other control characters.')
+      expect(await create(' ')).to.equal('The name must not be empty.')
+      for (const command of ['credits grant', 'credits deduct']) {
+        for (const note of ['x'.repeat(201), 'two\nlines'])
+          expect(await refusal(command, [account.email, '5'], { note }), command).to.match(/^--note must/)
+      }
+      expect(await db('ledger_entries').where({ account_id: account.id })).to.have.length(1)
+    })
+  })
+
+  const APP_SECRET = 'a secret of the tests, long enough for it'
+
+  describe('admin webhook', () => {
+    const inherited = process.env.APP_SECRET
+    before(() => {
+      process.env.APP_SECRET = APP_SECRET
+    })
+    after(() => {
+      if (inherited === undefined) delete process.env.APP_SECRET
+      else process.env.APP_SECRET = inherited
+    })
+
+    const run = async (name: string, args: string[] = [], options: Options = {}) =>
+      (await webhookCommands.find(({ usage }) => usage.startsWith(`webhook ${name}`))!.run(db, args, options)).json as {
+        webhook: { id: string; url: string; types: string[] }
+        webhooks: { id: string }[]
+        secret: string
+        delivery: string
+        deliveries: { id: string }[]
+      }
+    const refusal = async (work: Promise<unknown>): Promise<string> => {
+      const error = await work.then(
+        () => null,
+        (thrown: unknown) => thrown,
+      )
+      expect(error).to.be.instanceOf(CommandError)
+      return (error as Error).message
     }
-    expect(await refusal('credits grant', ['nobody@example.com', '5'])).to.equal(
-      'There is no account with the address nobody@example.com.',
-    )
-  })
 
-  it('show an account with its balance, and its debt if there is any', async () => {
-    const show = COMMANDS.find(({ usage }) => usage.startsWith('account show'))!
-    const before = await show.run(db, [account.email], {})
-    expect(before.json).to.include({ credits: 10 }).and.not.to.have.property('debt')
-    expect(before.text).to.include('10 credits').and.not.to.include('debt')
-    await verbs(db).settle(await opened(verbs(db), account, 10), 'image', aResult(17))
-    const after = await show.run(db, [account.email], {})
-    expect(after.json).to.include({ credits: 0, debt: 7 })
-    expect(after.text).to.include('0 credits, debt of 7 credits')
-  })
+    it('adds one for all types of the house or for some, tests it, rotates its secret, and removes it', async () => {
+      const { webhook, secret } = await run('add', ['https://house.example/events'])
+      expect(webhook.types).to.deep.equal([...OPERATOR_TYPES])
+      const some = await run('add', ['https://house.example/'], { types: 'mail.dead' })
+      expect(some.webhook.types).to.deep.equal(['mail.dead'])
+      expect((await run('list')).webhooks.map(({ id }) => id)).to.deep.equal([webhook.id, some.webhook.id])
+      const { delivery } = await run('test', [webhook.id])
+      expect(delivery).to.match(/^whd_/)
+      expect((await run('deliveries', [webhook.id])).deliveries.map(({ id }) => id)).to.deep.equal([delivery])
+      expect(await run('redeliver', [webhook.id, delivery])).to.deep.equal({ redelivered: true })
+      expect(await refusal(run('redeliver', [some.webhook.id, delivery]))).to.include('no delivery')
+      expect(await refusal(run('redeliver', [webhook.id, 'nonsense']))).to.include('not the id')
+      expect((await run('rotate', [webhook.id])).secret)
+        .to.match(/^whsec_/)
+        .and.not.equal(secret)
+      for (const { id } of [webhook, some.webhook]) await run('remove', [id])
+      expect((await run('list')).webhooks).to.deep.equal([])
+    })
 
-  it('make no account twice, and none without a valid address and a strong password', async () => {
-    expect(await refusal('account create', [account.email, 'secret123'])).to.match(/already/)
-    expect(await refusal('account create', ['x', 'secret123'])).to.match(/not a valid e-mail address/)
-    for (const password of [['short1'], ['onlyletters'], ['12345678'], ['a1'.repeat(37)]]) {
-      expect(await refusal('account create', ['new@example.com', ...password])).to.match(/password/i)
-    }
-    expect(await db('users').where({ email: 'new@example.com' })).to.deep.equal([])
-  })
-
-  it('refuse unknown calls', async () => {
-    for (const id of ['', 'x', `call_${'0'.repeat(32)}`, "call_'--"])
-      expect(await refusal('call show', [id]), id).to.match(/^There is no call/)
-  })
-
-  it('take names and notes by the rules of the console: one line, and not too long', async () => {
-    const create = (name: string) => refusal('key create', [account.email, name])
-    expect(await create('x'.repeat(61))).to.equal('The name must be at most 60 characters.')
-    expect(await create('two\nlines')).to.equal('The name must not have line breaks or other control characters.')
-    expect(await create(' ')).to.equal('The name must not be empty.')
-    for (const command of ['credits grant', 'credits deduct']) {
-      for (const note of ['x'.repeat(201), 'two\nlines'])
-        expect(await refusal(command, [account.email, '5'], { note }), command).to.match(/^--note must/)
-    }
-    expect(await db('ledger_entries').where({ account_id: account.id })).to.have.length(1)
+    it("refuses other types, addresses that are not public, and an account's webhook", async () => {
+      expect(await refusal(run('add', ['https://house.example/'], { types: 'call.succeeded' }))).to.include('--types')
+      expect(await refusal(run('add', ['https://127.0.0.1/']))).to.include('address')
+      const account = await anAccount(db)
+      const fields = { url: 'https://receiver.example/', types: ['chat'] }
+      const { webhook } = await createWebhook(db, createSecretBox({ APP_SECRET }), account.id, fields)
+      for (const name of ['enable', 'rotate', 'test', 'deliveries', 'redeliver', 'remove']) {
+        expect(await refusal(run(name, [webhook.id])), name).to.include('no webhook')
+        expect(await refusal(run(name, ['nonsense'])), name).to.include('not the id')
+      }
+    })
   })
 })

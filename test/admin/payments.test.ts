@@ -57,21 +57,6 @@ describe("the operator's commands of payments", () => {
       (error: unknown) => (error instanceof CommandError ? error.message : String(error)),
     )
 
-  it('delete an account whose orders nobody has paid, which are ended at the provider first', async () => {
-    const ended = async (session: string | null) =>
-      (await fixture.stripe.stripe.checkout.sessions.retrieve(session!)).status
-    const unpaid = await fixture.order(account.id)
-    expect(await refusal('account delete', [account.email])).to.equal('done')
-    expect(await ended(unpaid.session)).to.equal('expired')
-    account = await anAccount(db)
-    const waiting = await fixture.order(account.id)
-    const other = await fixture.order(account.id)
-    await fixture.stripe.pay(waiting.session!, 'later')
-    expect(await refusal('account delete', [account.email])).to.match(/^1 payments of the account are not decided yet/)
-    expect(await refusal('account delete', [account.email], { force: 'yes' })).to.equal('done')
-    expect(await ended(other.session)).to.equal('expired')
-  })
-
   it('find a payment, bring it up to date, show it and refund part of it', async () => {
     const row = await fixture.order(account.id)
     const id = publicId('payment', row.id)

@@ -36,55 +36,32 @@ describe('the sandbox as Anthropic', () => {
       { max_tokens: 128_001 },
       /^max_tokens: 128001 > 128000, which is the maximum allowed number of output tokens for claude-sandbox$/,
     ],
-    ['more output than an older model has', { model: 'claude-haiku', max_tokens: 64_001 }, /64001 > 64000/],
     [
       'a budget of thinking that is too small',
       { ...THINKING, thinking: { type: 'enabled', budget_tokens: 1023 } },
       /^thinking\.enabled\.budget_tokens: Input should be greater than or equal to 1024$/,
     ],
     ['a budget of thinking that leaves no answer', { ...THINKING, max_tokens: 1024 }, /`max_tokens` must be greater/],
-    [
-      'adaptive thinking of an older model',
-      { model: 'claude-haiku', thinking: { type: 'adaptive' } },
-      /^adaptive thinking is not supported on this model$/,
-    ],
     ['thinking where a tool is forced', { ...THINKING, tools: [WEATHER], tool_choice: { type: 'any' } }, /forces tool/],
     [
       'a turn of the system to an older model',
       { model: 'claude-haiku', messages: [user(text('a')), { role: 'system', content: 'b' }, user(text('c'))] },
       /^messages\.1\.role: Input should be 'user' or 'assistant'$/,
     ],
-    ['a role of nobody', { messages: [{ role: 'tool', content: 'a' }] }, /^messages\.0\.role: /],
     [
       'a call without its result',
       { messages: [user(text('a')), assistant(call('one'), call('two')), user(result('one'))] },
       /^messages\.1: `tool_use` ids were found without `tool_result` blocks immediately after: two\./,
     ],
     [
-      'a call whose result comes behind a text',
-      { messages: [user(text('a')), assistant(call('one')), user(text('b'), result('one'))] },
-      /^messages\.1: `tool_use` ids were found without/,
-    ],
-    ['a call at the end', { messages: [user(text('a')), assistant(call('one'))] }, /^messages\.1: `tool_use` ids were/],
-    [
       'a result without its call',
       { messages: [user(text('a')), assistant(text('b')), user(result('one'))] },
       /^messages\.2: unexpected `tool_use_id` found in `tool_result` blocks: one\./,
     ],
     [
-      'a second result of one call',
-      { messages: [user(text('a')), assistant(call('one')), user(result('one'), result('one'))] },
-      /unexpected `tool_use_id`/,
-    ],
-    [
       'an id of another alphabet',
       { messages: [user(text('a')), assistant(call('a.b')), user(result('a.b'))] },
       /^messages\.1\.content\.0\.tool_use\.id: String should match pattern/,
-    ],
-    [
-      'a thought without a signature',
-      { messages: [user(text('a')), assistant({ type: 'thinking', thinking: 'b' }, text('c')), user(text('d'))] },
-      /^messages\.1\.content\.0\.thinking\.signature: Field required$/,
     ],
     [
       'an invented signature',
@@ -103,15 +80,15 @@ describe('the sandbox as Anthropic', () => {
       /^messages\.0\.content\.1: Input tag 'tool_use' found using 'type' does not match/,
     ],
   ]
-  for (const [what, more, message, beta] of REFUSED) {
-    it(`refuses ${what} in the words of the API`, async () => {
-      const { total } = own.sandbox.billed()
+  it('refuses what the API refuses, in its words', async () => {
+    const { total } = own.sandbox.billed()
+    for (const [what, more, message, beta] of REFUSED) {
       const answer = await ask(more, beta)
-      expect([answer.status, answer.json()['error'].type]).to.deep.equal([400, 'invalid_request_error'])
-      expect(answer.json()['error'].message).to.match(message)
-      expect(own.sandbox.billed().total).to.equal(total)
-    })
-  }
+      expect([answer.status, answer.json()['error'].type], what).to.deep.equal([400, 'invalid_request_error'])
+      expect(answer.json()['error'].message, what).to.match(message)
+    }
+    expect(own.sandbox.billed().total).to.equal(total)
+  })
 
   it('takes back the thoughts that it signed as they were, and no changed ones', async () => {
     for (const display of ['summarized', 'omitted']) {

@@ -6,9 +6,14 @@ import Stripe from 'stripe'
 import { stripeAccountAt, stripeClient } from '../../scripts/harness/stripe-sandbox.ts'
 import type { StripeAccount } from '../../scripts/harness/stripe-sandbox.ts'
 import { createSandbox } from '../../sandbox/server.ts'
+import { until } from '../../scripts/harness/until.ts'
 import { send, useSandbox } from './support/client.ts'
+import { startHook } from './support/hook.ts'
+import type { Hooked } from './support/hook.ts'
 import type { Fields } from './support/client.ts'
 import { order, refusalOf, RETURN } from './support/stripe.ts'
+
+const SECRET = 'whsec_sandbox_test'
 
 /** Runs a sandbox of its own until the work is done. */
 async function withSandbox<T>(options: { stripeFile: string }, work: (client: Stripe) => Promise<T>): Promise<T> {
@@ -53,29 +58,6 @@ describe('the sandbox as Stripe', () => {
   })
 
   describe('checkout', () => {
-    it('makes a session that is open and unpaid, with what it was asked for', async () => {
-      const customer = await stripe.customers.create({ email: 'a@example.com', metadata: { account: 'acc_1' } })
-      const expires = Math.floor(Date.now() / 1000) + 3600
-      const made = await stripe.checkout.sessions.create(
-        order({ customer: customer.id, expires_at: expires, expand: ['line_items', 'customer'] }),
-      )
-      expect(made).to.deep.include({
-        object: 'checkout.session',
-        status: 'open',
-        payment_status: 'unpaid',
-        amount_total: 1000,
-        currency: 'eur',
-        client_reference_id: 'pay_1',
-        metadata: { payment: 'pay_1' },
-        payment_intent: null,
-        livemode: false,
-        expires_at: expires,
-      })
-      expect((made.customer as Stripe.Customer).email).to.equal('a@example.com')
-      expect(made.line_items!.data[0]).to.include({ description: '10,000 credits', amount_total: 1000 })
-      expect(await stripe.checkout.sessions.retrieve(made.id)).to.include({ customer: customer.id, url: made.url })
-    })
-
     it('refuses what Stripe refuses, with its codes and the field', async () => {
       const cases: [Fields, Fields][] = [
         [{ line_items: undefined }, { param: 'line_items', code: 'parameter_missing' }],
@@ -125,104 +107,6 @@ describe('the sandbox as Stripe', () => {
         'checkout.session.completed',
       ])
     })
-
-    it('stays open when a card is declined or its bank asks, and takes another one then', async () => {
-      const { id } = await stripe.checkout.sessions.create(order())
-      expect(await account.pay(id, 'declined')).to.include({ outcome: 'declined', message: 'Your card was declined.' })
-      expect(await account.pay(id, 'authentication')).to.include({ outcome: 'authenticate' })
-      expect(await stripe.checkout.sessions.retrieve(id)).to.include({ status: 'open', payment_status: 'unpaid' })
-      expect(await account.pay(id, 'authentication', { authenticated: true })).to.include({ outcome: 'done' })
-      const session = await stripe.checkout.sessions.retrieve(id)
-      expect(session.payment_status).to.equal('paid')
-      const charges = await stripe.charges.list({ payment_intent: session.payment_intent as string })
-      expect(charges.data.map(({ status }) => status)).to.deep.equal(['succeeded', 'failed'])
-      expect(await typesOf(session.payment_intent as string)).to.include('payment_intent.payment_failed')
-    })
-
-    it('is complete and unpaid until a bank has answered a payment that comes later', async () => {
-      for (const paid of [true, false]) {
-        const { id } = await stripe.checkout.sessions.create(order())
-        await account.pay(id, 'later')
-        expect(await stripe.checkout.sessions.retrieve(id)).to.include({ status: 'complete', payment_status: 'unpaid' })
-        await account.control('POST', `sessions/${id}/settle`, { paid })
-        const session = await stripe.checkout.sessions.retrieve(id, { expand: ['payment_intent'] })
-        const status = paid ? 'succeeded' : 'requires_payment_method'
-        expect(session.payment_status).to.equal(paid ? 'paid' : 'unpaid')
-        expect((session.payment_intent as Stripe.PaymentIntent).status).to.equal(status)
-        const last = paid ? 'async_payment_succeeded' : 'async_payment_failed'
-        expect(await typesOf(id)).to.deep.equal(['checkout.session.completed', `checkout.session.${last}`])
-      }
-    })
-
-    it('expires on request, and cannot be paid afterwards', async () => {
-      const { id, url } = await stripe.checkout.sessions.create(order())
-      expect(await stripe.checkout.sessions.expire(id)).to.include({ status: 'expired', url: null })
-      expect((await send(url!)).text).to.include('This page has expired.')
-      expect((await refusalOf(stripe.checkout.sessions.expire(id))).statusCode).to.equal(400)
-      expect(await typesOf(id)).to.deep.equal(['checkout.session.expired'])
-    })
-  })
-
-  describe('saved cards', () => {
-    async function keptCard(way: string, keep = true): Promise<{ customer: string; methods: Stripe.PaymentMethod[] }> {
-      const customer = (await stripe.customers.create({ email: 'a@example.com' })).id
-      const { id } = await stripe.checkout.sessions.create(
-        order({ customer, saved_payment_method_options: { payment_method_save: 'enabled' } }),
-      )
-      await account.pay(id, way, { keep })
-      return { customer, methods: (await stripe.paymentMethods.list({ customer, type: 'card' })).data }
-    }
-
-    function charge(customer: string, method: string): Promise<Stripe.PaymentIntent> {
-      return stripe.paymentIntents.create({
-        amount: 2000,
-        currency: 'eur',
-        customer,
-        payment_method: method,
-        off_session: true,
-        confirm: true,
-        metadata: { payment: 'pay_2' },
-        expand: ['latest_charge'],
-      })
-    }
-
-    it('belong only to the customer who ticked the box', async () => {
-      const { methods } = await keptCard('card')
-      expect(methods[0]!.card).to.include({ brand: 'visa', last4: '4242', exp_month: 12, exp_year: 2034 })
-      expect(methods[0]!.allow_redisplay).to.equal('always')
-      expect((await keptCard('card', false)).methods).to.be.empty
-    })
-
-    it('are charged off-session, until they are detached', async () => {
-      const { customer, methods } = await keptCard('card')
-      const intent = await charge(customer, methods[0]!.id)
-      expect(intent).to.include({ status: 'succeeded', amount_received: 2000 })
-      expect((intent.latest_charge as Stripe.Charge).receipt_url).to.match(/\/stripe\/receipts\/ch_/)
-      await stripe.paymentMethods.detach(methods[0]!.id)
-      expect((await refusalOf(charge(customer, methods[0]!.id))).param).to.equal('payment_method')
-    })
-
-    it('are declined off-session as Stripe says it: in the answer, with the payment intent', async () => {
-      const cases = [
-        ['later-declined', 'card_declined', 'generic_decline'],
-        ['later-authentication', 'authentication_required', 'authentication_required'],
-      ] as const
-      for (const [way, code, decline] of cases) {
-        const { customer, methods } = await keptCard(way)
-        const refusal = await refusalOf(charge(customer, methods[0]!.id))
-        expect(refusal).to.be.instanceOf(Stripe.errors.StripeCardError)
-        expect(refusal).to.include({ statusCode: 402, code, decline_code: decline })
-        const intent = refusal.payment_intent!
-        expect(intent).to.include({ status: 'requires_payment_method' })
-        expect(await stripe.paymentIntents.retrieve(intent.id)).to.deep.include({ metadata: { payment: 'pay_2' } })
-      }
-    })
-
-    it('change their outcome when a control says so', async () => {
-      const { customer, methods } = await keptCard('card')
-      await account.control('POST', `cards/${methods[0]!.id}`, { card: 'no-funds' })
-      expect((await refusalOf(charge(customer, methods[0]!.id))).decline_code).to.equal('insufficient_funds')
-    })
   })
 
   describe('refunds and disputes', () => {
@@ -237,43 +121,6 @@ describe('the sandbox as Stripe', () => {
       expect(now.refunds!.data.map(({ amount }) => amount)).to.deep.equal([700, 300])
       expect((await refusalOf(stripe.refunds.create({ charge: charge.id }))).code).to.equal('charge_already_refunded')
       expect(await typesOf(charge.id)).to.deep.equal(['charge.succeeded', 'charge.refunded', 'charge.refunded'])
-    })
-
-    it('reverses a refund that fails, at once or while it is pending', async () => {
-      for (const way of ['refunds-pending', 'card']) {
-        const { charge } = await paidOrder(way)
-        const refund = await stripe.refunds.create({ charge: charge.id })
-        expect(refund.status).to.equal(way === 'card' ? 'succeeded' : 'pending')
-        await account.control('POST', `refunds/${refund.id}`, { status: 'failed' })
-        expect((await stripe.refunds.retrieve(refund.id)).status).to.equal('failed')
-        expect(await stripe.charges.retrieve(charge.id)).to.include({ amount_refunded: 0, refunded: false })
-        expect(await typesOf(refund.id)).to.include('refund.failed')
-      }
-    })
-
-    it('opens a dispute, moves its funds as a step of its own, and ends it', async () => {
-      for (const end of ['won', 'lost'] as const) {
-        const { charge } = await paidOrder()
-        const { id } = await account.control('POST', `charges/${charge.id}/dispute`, { amount: 400 })
-        expect((await stripe.disputes.retrieve(id as string)).balance_transactions).to.be.empty
-        await account.control('POST', `disputes/${id}`, { to: 'withdrawn' })
-        expect((await refusalOf(stripe.refunds.create({ charge: charge.id }))).code).to.equal('charge_disputed')
-        await account.control('POST', `disputes/${id}`, { to: end })
-        const { status, balance_transactions: moved } = await stripe.disputes.retrieve(id as string)
-        expect(status).to.equal(end)
-        expect(moved.map(({ amount }) => amount)).to.deep.equal(end === 'won' ? [-400, 400] : [-400])
-        const names = ['created', 'funds_withdrawn', ...(end === 'won' ? ['funds_reinstated'] : []), 'closed']
-        expect(await typesOf(id as string)).to.deep.equal(names.map((name) => `charge.dispute.${name}`))
-        expect((await stripe.disputes.list({ charge: charge.id })).data).to.have.length(1)
-      }
-    })
-
-    it('closes an inquiry without moving anything', async () => {
-      const { charge } = await paidOrder()
-      const { id } = await account.control('POST', `charges/${charge.id}/dispute`, { inquiry: true })
-      await account.control('POST', `disputes/${id}`, { to: 'warning_closed' })
-      const dispute = await stripe.disputes.retrieve(id as string)
-      expect([dispute.status, dispute.balance_transactions]).to.deep.equal(['warning_closed', []])
     })
   })
 
@@ -315,5 +162,64 @@ describe('the sandbox as Stripe', () => {
     expect((await refusalOf(stripeAccountAt(own.url).stripe.customers.retrieve(id))).statusCode).to.equal(404)
     const unknown = await refusalOf(stripeClient(own.url, 'sk_wrong').customers.retrieve(id))
     expect(unknown).to.be.instanceOf(Stripe.errors.StripeAuthenticationError)
+  })
+
+  it('repeats the same answer to an idempotency key, and refuses another body', async () => {
+    const key = { idempotencyKey: 'pay_1' }
+    const first = await stripe.checkout.sessions.create(order(), key)
+    const again = await stripe.checkout.sessions.create(order(), key)
+    expect(again.id).to.equal(first.id)
+    expect(again.lastResponse.headers['idempotent-replayed']).to.equal('true')
+    const refusal = await refusalOf(stripe.checkout.sessions.create(order({ client_reference_id: 'other' }), key))
+    expect(refusal).to.be.instanceOf(Stripe.errors.StripeIdempotencyError)
+    expect(refusal.statusCode).to.equal(400)
+    expect((await stripe.checkout.sessions.list()).data).to.have.length(1)
+  })
+
+  describe('its events', () => {
+    let hook: Awaited<ReturnType<typeof startHook>>
+    beforeEach(async () => {
+      hook = await startHook()
+      await account.deliverTo(hook.url, SECRET, { retryMs: [20, 20] })
+    })
+    afterEach(() => hook.close())
+
+    function verified({ headers, payload }: Hooked): Stripe.Event {
+      return account.stripe.webhooks.constructEvent(payload, headers['stripe-signature']!, SECRET)
+    }
+
+    function customerEvent(): Promise<Stripe.Customer> {
+      return account.stripe.customers.create({ email: 'a@example.com' })
+    }
+
+    it('are signed so that the official client accepts them, unless a byte was changed', async () => {
+      const { id } = await customerEvent()
+      const [hooked] = await until('the event', () => hook.received.length > 0 && hook.received)
+      const event = verified(hooked!)
+      expect(event).to.include({ object: 'event', type: 'customer.created', livemode: false })
+      expect((event.data.object as Stripe.Customer).id).to.equal(id)
+      expect(await account.stripe.events.retrieve(event.id)).to.include({ id: event.id, type: event.type })
+      const forged = { ...hooked!, payload: hooked!.payload.replace('a@example', 'b@example') }
+      expect(() => verified(forged)).to.throw(Stripe.errors.StripeSignatureVerificationError)
+      const encodedAnew = { ...hooked!, payload: JSON.stringify(JSON.parse(hooked!.payload)) }
+      expect(() => verified(encodedAnew)).to.throw(Stripe.errors.StripeSignatureVerificationError)
+    })
+
+    it('are kept back and delivered by hand: late, twice, with a stale signature or a foreign secret', async () => {
+      await account.deliverTo(hook.url, SECRET, { hold: true })
+      await account.fault('customer.created', 'day-late')
+      const begun = Math.floor(Date.now() / 1000)
+      await customerEvent()
+      const { data } = await account.stripe.events.list({ type: 'customer.created' })
+      const { id, created } = data[0]!
+      expect(created + 86_400).to.be.within(begun, Date.now() / 1000)
+      expect(hook.received).to.be.empty
+      expect(await account.control('POST', `events/${id}/deliver`)).to.deep.equal({ status: 200 })
+      await account.control('POST', `events/${id}/deliver`, { secondsAgo: 301 })
+      await account.control('POST', `events/${id}/deliver`, { secret: 'whsec_other' })
+      expect(verified(hook.received[0]!).id).to.equal(id)
+      expect(() => verified(hook.received[1]!)).to.throw('Timestamp outside the tolerance zone')
+      expect(() => verified(hook.received[2]!)).to.throw('No signatures found matching')
+    })
   })
 })

@@ -9,8 +9,8 @@ import { sentDuring } from './sent-statements.ts'
 import type { Read } from './reads.ts'
 import { READS } from './reads.ts'
 
-const ACCOUNTS = 8000
-const CALLS = 60_000
+const ACCOUNTS = 4000
+const CALLS = 30_000
 
 /** The other rows of a used database: sessions, mails, links, actions and expired grants, thousands of each. */
 const OTHER_ROWS = `

@@ -1,15 +1,11 @@
-import { Queue, Worker } from 'bullmq'
 import { expect } from 'chai'
-import { Cluster } from 'ioredis'
 import { findProgram } from '../../scripts/services/processes.ts'
-import { QUEUE_NAMES } from '../../src/shared/terms/kinds.ts'
 import { checkRedis } from '../../src/shared/platform/process/start-up.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { post } from '../../scripts/harness/http.ts'
-import { until } from '../../scripts/harness/until.ts'
 import type { RedisCluster } from '../support/redis-cluster.ts'
 import { startRedisCluster } from '../support/redis-cluster.ts'
 
@@ -55,28 +51,5 @@ describe('on a Redis Cluster of three nodes', () => {
     const config = { REDIS_URL: others[0]!, REDIS_TLS_VERIFY: 'on', REDIS_PREFIX: '{tollgate}' } as const
     const refusal = await checkRedis(config).catch((error: unknown) => error)
     expect(String(refusal)).to.match(/REDIS_URL: Redis cannot be used: MOVED/)
-  })
-
-  it('could spread its queues, each with a hash tag of its own, over connections that know the cluster', async () => {
-    const connections = [0, 1].map(() => new Cluster(cluster.urls, { redisOptions: { maxRetriesPerRequest: null } }))
-    const prefixOf = (name: string) => `{gate:${name}}`
-    const owners = await Promise.all(QUEUE_NAMES.map((name) => cluster.ownerOf(prefixOf(name))))
-    expect(new Set(owners.map(({ owner }) => owner)).size).to.be.above(1)
-    const seen = new Set<string>()
-    const queues = QUEUE_NAMES.map((name) => new Queue(name, { connection: connections[0]!, prefix: prefixOf(name) }))
-    const workers = QUEUE_NAMES.map(
-      (name) =>
-        new Worker(name, async (job) => void seen.add(`${name} ${job.id}`), {
-          connection: connections[1]!,
-          prefix: prefixOf(name),
-          drainDelay: 1,
-        }),
-    )
-    await Promise.all(
-      queues.flatMap((queue) => Array.from({ length: 10 }, (_, n) => queue.add('job', {}, { jobId: `job-${n}` }))),
-    )
-    await until('every job', () => seen.size === 10 * QUEUE_NAMES.length)
-    await Promise.all([...workers, ...queues].map((one) => one.close()))
-    for (const connection of connections) connection.disconnect()
   })
 })

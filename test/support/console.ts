@@ -1,4 +1,7 @@
 import { Worker } from 'bullmq'
+import { openSession } from '../../src/shared/identity/sessions.ts'
+import { parseId, publicId } from '../../src/shared/platform/ids.ts'
+import { setAccountRole } from '../../src/shared/operators/changes.ts'
 import type { Config } from '../../src/shared/platform/config/config.ts'
 import { connectDb } from '../../src/shared/platform/postgres/db.ts'
 import { createLog } from '../../src/shared/platform/process/log.ts'
@@ -7,6 +10,7 @@ import { createQueues } from '../../src/shared/queues.ts'
 import { connectPersistent } from '../../src/shared/platform/redis/redis.ts'
 import { createMailProcessor } from '../../src/workers/mail/processor.ts'
 import type { RetryPlan } from '../../src/workers/mail/retry-plan.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
 import { get, send } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
@@ -47,6 +51,22 @@ export type Person = { email: string; token: string; id: string }
 export async function aPerson(web: TestConsole, email = anEmail()): Promise<Person> {
   const { json } = await web.post('/api/auth/register', { email, password: PASSWORD })
   return { email, token: json.token as string, id: json.user.id as string }
+}
+
+/** A person who is logged in without a registration, at a tenth of its cost. They have no password, and no mail. */
+export async function aVisitor({ db }: Pick<TestConsole, 'db'>): Promise<Person> {
+  const { id, userId, email } = await anAccount(db)
+  const session = await openSession(db, { userId, accountId: id, passwordHash: 'none', userAgent: '', ip: '' })
+  return { email, token: session!.token, id: publicId('account', id) }
+}
+
+/** A visitor, who may be an operator, and what they ask of a service. */
+export async function anAsker(web: Pick<TestWeb, 'db' | 'url'>, role: 'user' | 'admin' = 'user') {
+  const visitor = await aVisitor(web)
+  if (role === 'admin') await setAccountRole(web.db, null, parseId('account', visitor.id)!, role)
+  const ask = (method: string, path: string, body?: unknown): Promise<Reply> =>
+    send(method, `${web.url}${path}`, { key: visitor.token, body })
+  return { ...visitor, ask }
 }
 
 /** Logs in and returns the session token. */

@@ -8,86 +8,53 @@ const from = (address: string) => ({ 'x-forwarded-for': address })
 describe('limits of the console', () => {
   describe('per client address', () => {
     let web: TestConsole
-    let strict: TestConsole
     before(async () => {
-      web = await startConsole(await consoleConfig({ LOGIN_RATE_LIMIT: '30', TRUST_PROXY: '1' }))
-      strict = await startConsole(
-        await consoleConfig({ LOGIN_RATE_LIMIT: '5', REGISTER_RATE_LIMIT: '3', TRUST_PROXY: '1' }),
+      web = await startConsole(
+        await consoleConfig({ LOGIN_RATE_LIMIT: '2', REGISTER_RATE_LIMIT: '3', TRUST_PROXY: '1' }),
       )
     })
-    after(async () => {
-      await web.stop()
-      await strict.stop()
-    })
+    after(() => web.stop())
 
     // Another address each time: guesses at one are counted from all networks together.
-    const login = (address: string, email = anEmail(), password = 'x', where = web) =>
-      where.post('/api/auth/login', { email, password }, undefined, from(address))
-    const loginStrictly = async (...addresses: string[]): Promise<number[]> => {
+    const login = (address: string, email = anEmail(), password = 'x') =>
+      web.post('/api/auth/login', { email, password }, undefined, from(address))
+    const loginFrom = async (...addresses: string[]): Promise<number[]> => {
       const statuses: number[] = []
-      for (const address of addresses) statuses.push((await login(address, undefined, undefined, strict)).status)
+      for (const address of addresses) statuses.push((await login(address)).status)
       return statuses
     }
 
-    it('lets 30 logins in 10 minutes through and refuses the 31st, with the time to wait', async () => {
+    it('lets as many of simultaneous logins in 10 minutes through, and tells the rest how long to wait', async () => {
       const begun = performance.now()
-      for (let attempt = 1; attempt <= 30; attempt += 1)
-        expect((await login('7.0.0.1')).status, `attempt ${attempt}`).to.equal(401)
-      const { status, json, headers } = await login('7.0.0.1')
-      expect([status, json.error]).to.deep.equal([429, 'rate_limited'])
-      expect(Number(headers.get('retry-after'))).to.be.within(600 - (performance.now() - begun) / 1000, 600)
-      expect((await login('7.0.0.2')).status).to.equal(401)
-    })
-
-    it('lets exactly 30 of 60 simultaneous logins through', async () => {
-      const statuses = await Promise.all(Array.from({ length: 60 }, async () => (await login('7.0.1.1')).status))
-      expect(statuses.filter((status) => status === 429)).to.have.length(30)
+      const replies = await Promise.all(Array.from({ length: 20 }, () => login('7.0.1.1')))
+      const refused = replies.filter(({ status }) => status === 429)
+      expect(refused).to.have.length(18)
+      expect(refused[0]!.json.error).to.equal('rate_limited')
+      const wait = Number(refused[0]!.headers.get('retry-after'))
+      expect(wait).to.be.within(600 - (performance.now() - begun) / 1000, 600)
+      expect((await login('7.0.1.2')).status).to.equal(401)
     })
 
     it('counts successful logins too', async () => {
       const { email } = await aPerson(web)
-      const attempt = async () => (await login('7.0.2.1', email, PASSWORD, strict)).status
-      for (let count = 1; count <= 5; count += 1) expect(await attempt()).to.equal(200)
-      expect(await attempt()).to.equal(429)
+      const attempt = async () => (await login('7.0.2.1', email, PASSWORD)).status
+      expect([await attempt(), await attempt(), await attempt()]).to.deep.equal([200, 200, 429])
     })
 
     it('is not fooled by X-Forwarded-For entries that the client wrote', async () => {
-      const invented = Array.from({ length: 6 }, (_, index) => `1.2.3.${index}, 9.9.9.9, 7.0.3.1`)
-      expect(await loginStrictly(...invented)).to.deep.equal([401, 401, 401, 401, 401, 429])
+      const invented = Array.from({ length: 3 }, (_, index) => `1.2.3.${index}, 9.9.9.9, 7.0.3.1`)
+      expect(await loginFrom(...invented)).to.deep.equal([401, 401, 429])
     })
 
     it('counts an IPv6 network of /64 as one client, and an IPv4-mapped address as its IPv4 address', async () => {
-      const network = Array.from({ length: 5 }, (_, index) => `2001:db8:7:7:${index}::1`)
-      expect(await loginStrictly(...network, '2001:DB8:7:7:ffff:ffff:ffff:ffff', '2001:db8:7:8::1')).to.deep.equal([
-        401, 401, 401, 401, 401, 429, 401,
-      ])
-      expect(await loginStrictly(...Array<string>(5).fill('::ffff:7.0.4.1'), '7.0.4.1')).to.deep.equal([
-        401, 401, 401, 401, 401, 429,
-      ])
-    })
-
-    it('counts an IPv6 network of /56 four times, and one of /48 sixteen times as much as an address', async () => {
-      const inEach = (count: number, subnet: (nth: number) => string) =>
-        Array.from({ length: count }, (_, nth) => Array<string>(5).fill(`2001:db8:9:${subnet(nth)}::1`)).flat()
-      const narrow = await loginStrictly(...inEach(4, (nth) => `1${nth}`.padStart(4, '0')), '2001:db8:9:1f::1')
-      expect(narrow).to.deep.equal([...Array<number>(20).fill(401), 429])
-      const wide = await loginStrictly(
-        ...inEach(12, (nth) => `${(nth % 3) + 1}0${nth.toString(16)}`),
-        '2001:db8:9:f00::1',
-        '2001:db8:a::1',
-      )
-      expect(wide).to.deep.equal([...Array<number>(60).fill(401), 429, 401])
-    })
-
-    it('lets what one network is refused use up nothing of the wider ones', async () => {
-      const refused = Array<string>(40).fill('2001:db8:b:1::1')
-      expect((await loginStrictly(...refused)).filter((status) => status === 401)).to.have.length(5)
-      expect(await loginStrictly('2001:db8:b:2::1')).to.deep.equal([401])
+      const network = ['2001:db8:7:7:1::1', '2001:db8:7:7:2::1', '2001:DB8:7:7:ffff:ffff:ffff:ffff']
+      expect(await loginFrom(...network, '2001:db8:7:8::1')).to.deep.equal([401, 401, 429, 401])
+      expect(await loginFrom('::ffff:7.0.4.1', '::ffff:7.0.4.1', '7.0.4.1')).to.deep.equal([401, 401, 429])
     })
 
     it('limits registrations', async () => {
       const register = () =>
-        strict.post('/api/auth/register', { email: anEmail(), password: PASSWORD }, undefined, from('7.0.5.1'))
+        web.post('/api/auth/register', { email: anEmail(), password: PASSWORD }, undefined, from('7.0.5.1'))
       for (let count = 1; count <= 3; count += 1) expect((await register()).status).to.equal(200)
       const { status, json, headers } = await register()
       expect([status, json.error]).to.deep.equal([429, 'rate_limited'])
@@ -104,9 +71,8 @@ describe('limits of the console', () => {
     it('limits guesses of the current password for an account', async () => {
       const { token } = await aPerson(web)
       const guess = async () =>
-        (await strict.post('/api/auth/password', { currentPassword: 'wrong horse 1', password: 'short' }, token)).status
-      for (let attempt = 1; attempt <= 5; attempt += 1) expect(await guess()).to.equal(400)
-      expect(await guess()).to.equal(429)
+        (await web.post('/api/auth/password', { currentPassword: 'wrong horse 1', password: 'short' }, token)).status
+      expect([await guess(), await guess(), await guess()]).to.deep.equal([400, 400, 429])
     })
   })
 

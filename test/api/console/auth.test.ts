@@ -1,4 +1,7 @@
 import { expect } from 'chai'
+import { ownerOf } from '../../../src/shared/identity/members.ts'
+import { balanceOf } from '../../../scripts/harness/factories.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
@@ -16,6 +19,112 @@ describe('/api/auth', () => {
   after(() => web.stop())
 
   const login = (email: unknown, password: unknown) => web.post('/api/auth/login', { email, password })
+
+  const register = (fields: Record<string, unknown>) =>
+    web.post('/api/auth/register', { email: anEmail(), password: PASSWORD, ...fields })
+
+  describe('register', () => {
+    it('answers a session token and the unverified user, with sign-up credits if granted at once', async () => {
+      const email = anEmail()
+      const { status, json, headers } = await register({ email: email.toUpperCase(), displayName: 'Ada' })
+      expect(status).to.equal(200)
+      expect(json).to.have.all.keys('ok', 'token', 'user')
+      expect(json.token).to.match(/^[\w-]{43}$/)
+      expect(json.user).to.have.all.keys(
+        'id',
+        'email',
+        'displayName',
+        'avatarUrl',
+        'credits',
+        'emailVerified',
+        'createdAt',
+      )
+      expect(json.user).to.include({ email, displayName: 'Ada', avatarUrl: '', credits: 250, emailVerified: false })
+      expect(json.user.createdAt).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+      expect(headers.get('cache-control')).to.equal('no-store')
+    })
+
+    it('grants the sign-up credits in the ledger, once', async () => {
+      const { json } = await register({})
+      const entries = await web.db('ledger_entries').where({ account_id: idOf(json.user.id) })
+      expect(entries.map((one: { kind: string; amount: number }) => [one.kind, one.amount])).to.deep.equal([
+        ['grant', 250],
+      ])
+      const [grant] = await web.db('grants').where({ account_id: idOf(json.user.id) })
+      expect(grant).to.include({ origin: 'signup', amount: 250, remaining: 250, expires_at: null })
+      await expectBooksToBalance(web.db)
+    })
+
+    it('requests one verification mail', async () => {
+      const { json } = await register({})
+      const mails = await web.db('mails').where({ user_id: await ownerOf(web.db, idOf(json.user.id)) })
+      expect(mails.map((one: { kind: string; recipient: string }) => [one.kind, one.recipient])).to.deep.equal([
+        ['verification', json.user.email],
+      ])
+    })
+
+    // Every rule is tested by test/shared/identity/passwords.test.ts and test/shared/terms/emails.test.ts.
+    it('refuses a bad password, name or address by its code, the address first, then the password', async () => {
+      for (const [fields, error] of [
+        [{ email: 'a@x.com, b@y.com' }, 'invalid_email'],
+        [{ email: undefined }, 'invalid_email'],
+        [{ password: 'abcdef1' }, 'password_too_short'],
+        [{ password: ['abcdefg1'] }, 'password_too_short'],
+        [{ password: `${'a'.repeat(72)}1` }, 'password_too_long'],
+        [{ password: 'abcdefgh' }, 'password_needs_letter_and_digit'],
+        [{ password: 'abcdefg1\0' }, 'invalid_request'],
+        [{ displayName: 'a'.repeat(61) }, 'invalid_request'],
+        [{ displayName: 'a\nb' }, 'invalid_request'],
+        [{ displayName: '\ud800' }, 'invalid_request'],
+        [{ email: 'x', password: 'x', displayName: 5 }, 'invalid_email'],
+        [{ password: 'x', displayName: 5 }, 'password_too_short'],
+      ] as const) {
+        const { status, json } = await register(fields)
+        expect([status, json.error], JSON.stringify(fields)).to.deep.equal([400, error])
+        expect(json).to.have.all.keys('ok', 'error', 'message')
+      }
+      for (const displayName of ['👩‍🚀'.repeat(20), '', null])
+        expect((await register({ displayName })).json.user.displayName).to.equal(displayName ?? '')
+    })
+
+    it('does not trim passwords', async () => {
+      const email = anEmail()
+      await register({ email, password: ' pass w0rd ' })
+      expect((await login(email, ' pass w0rd ')).status).to.equal(200)
+      expect((await login(email, 'pass w0rd')).status).to.equal(401)
+    })
+
+    it('accepts an address of 254 characters', async () => {
+      const mailbox = `${'a'.repeat(57)}${anEmail().split('@')[0]!.slice(-7)}`
+      const email = `${mailbox}@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(63)}.com`
+      expect(email).to.have.length(254)
+      expect((await register({ email })).status).to.equal(200)
+    })
+
+    it('refuses an address that is taken, in any case', async () => {
+      const { email } = await aPerson(web)
+      const { status, json } = await register({ email: email.toUpperCase() })
+      expect([status, json.error]).to.deep.equal([409, 'email_taken'])
+    })
+
+    it('makes exactly one account of 20 simultaneous registrations of one address in different cases', async () => {
+      const email = anEmail()
+      const spelled = (index: number): string =>
+        Array.from(email, (letter, at) => ((index >> (at % 6)) & 1 ? letter.toUpperCase() : letter)).join('')
+      const replies = await Promise.all(Array.from({ length: 20 }, (_, index) => register({ email: spelled(index) })))
+      expect(replies.filter(({ status }) => status === 200)).to.have.length(1)
+      expect(replies.filter(({ status, json }) => status === 409 && json.error === 'email_taken')).to.have.length(19)
+      const users = await web.db('users').join('members', 'members.user_id', 'users.id').where({ email })
+      expect(users).to.have.length(1)
+      expect(await balanceOf(web.db, users[0].account_id)).to.equal(250)
+      expect(await web.db('mails').where({ recipient: email })).to.have.length(1)
+    })
+
+    it('ignores fields that are not its own: identity and credits never come from the body', async () => {
+      const { json } = await register({ id: 'acc_1', credits: 1_000_000, emailVerified: true, status: 'suspended' })
+      expect(json.user).to.include({ credits: 250, emailVerified: false })
+    })
+  })
 
   describe('login', () => {
     it('answers a new session token and the user, whatever the case of the address', async () => {
@@ -70,24 +179,6 @@ describe('/api/auth', () => {
       expect(await web.db('sessions').where({ account_id: idOf(id) })).to.deep.equal([])
       await setAccountStatus(web.db, null, idOf(id), 'active')
       expect((await login(email, PASSWORD)).status).to.equal(200)
-    })
-
-    it('reads bodies strictly', async () => {
-      const url = `${web.url}/api/auth/login`
-      expect((await send('POST', url, { body: '{"email":' })).json.error).to.equal('invalid_json')
-      expect((await send('POST', url, { body: '[]' })).json.error).to.equal('invalid_json')
-      expect(
-        (await send('POST', url, { body: 'email=a', headers: { 'content-type': 'application/x-www-form-urlencoded' } }))
-          .status,
-      ).to.equal(415)
-      const large = await send('POST', url, { body: { email: 'a'.repeat(1_048_576), password: 'b' } })
-      expect([large.status, large.json.error]).to.deep.equal([413, 'payload_too_large'])
-      const method = await send('GET', url)
-      expect([method.status, method.json.error, method.headers.get('allow')]).to.deep.equal([
-        405,
-        'method_not_allowed',
-        'POST',
-      ])
     })
   })
 
@@ -159,9 +250,6 @@ describe('/api/auth', () => {
       for (const [current, next, error] of [
         ['wrong horse 1', 'another horse 2', 'wrong_password'],
         [PASSWORD, 'short1', 'password_too_short'],
-        [PASSWORD, undefined, 'password_too_short'],
-        [PASSWORD, `${'a'.repeat(72)}1`, 'password_too_long'],
-        [PASSWORD, 'lettersonly', 'password_needs_letter_and_digit'],
         [undefined, 'another horse 2', 'invalid_request'],
       ] as const) {
         const { status, json } = await change(token, current, next)

@@ -3,7 +3,6 @@ import { aPerson, anEmail } from '../../support/console.ts'
 import type { Person } from '../../support/console.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { aGrant, proveAddress } from '../../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { startMailConsole } from './support/mailing.ts'
 import type { MailConsole } from './support/mailing.ts'
 import { errorOf, organising } from './support/organising.ts'
@@ -14,9 +13,14 @@ describe('invitations', () => {
     mailing = await startMailConsole()
   })
   after(() => mailing.stop())
-  afterEach(() => expectBooksToBalance(mailing.web.db))
 
-  const { api, anOrganisation, aMember, invited } = organising(() => mailing)
+  const { api, anOrganisation, aMember } = organising(() => mailing.web)
+
+  /** The token of the newest invitation that was mailed to an address. */
+  const invited = async (email: string, nth = 1): Promise<string> => {
+    const mails = await mailing.mailbox.of(email, nth + 1)
+    return mails.filter(({ mail }) => /invitation/i.test(mail.subject!)).at(-1)!.token!
+  }
 
   it('are mailed, accepted once, and by the invited mailbox alone', async () => {
     const organisation = await anOrganisation()

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
-import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
+import { aVisitor, consoleConfig, startConsole } from '../../support/console.ts'
 import type { MadeCall } from './support/records.ts'
 import { aCall } from './support/records.ts'
 
@@ -13,7 +13,7 @@ describe('GET /api/models/latency', () => {
   let person: Person
   before(async () => {
     web = await startConsole(await consoleConfig({ DATABASE_URL: await newDatabaseUrl() }))
-    person = await aPerson(web)
+    person = await aVisitor(web)
   })
   after(() => web.stop())
 

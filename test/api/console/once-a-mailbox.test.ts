@@ -1,6 +1,7 @@
 import { expect } from 'chai'
+import { grant } from '../../../src/shared/ledger/ledger.ts'
+import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { createCode } from '../../../src/shared/payments/codes.ts'
-import { audit } from '../../../src/shared/ledger/audit.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { PASSWORD, aPerson, anEmail, consoleConfig, startConsole, startMailWorker } from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
@@ -46,6 +47,72 @@ describe('a mailbox that registers, deletes the account and registers again', ()
       return !(await waiting.first('id'))
     })
 
+  describe('its sign-up credits', () => {
+    const signupsOf = (email: string) =>
+      web
+        .db('grants')
+        .join('members', 'members.account_id', 'grants.account_id')
+        .join('users', 'users.id', 'members.user_id')
+        .where({ email, origin: 'signup' })
+    const prove = (token: unknown) => web.post('/api/email/verify', { token })
+
+    it('are granted when the address is verified, and not before', async () => {
+      const person = await aPerson(web)
+      expect((await web.get('/api/auth/me', person.token)).json.user.credits).to.equal(0)
+      const { json } = await prove((await mailbox.first(person.email)).token)
+      expect(json.user).to.include({ credits: 500, emailVerified: true })
+      expect((await signupsOf(person.email)).map(({ amount, remaining }) => [amount, remaining])).to.deep.equal([
+        [500, 500],
+      ])
+    })
+
+    it('are granted once, whichever of several links is used first, at once or in turn', async () => {
+      const person = await aPerson(web)
+      await mailbox.of(person.email)
+      for (let count = 0; count < 3; count += 1) await web.post('/api/email/resend', {}, person.token)
+      const links = (await mailbox.of(person.email, 4)).map(({ token }) => token)
+      const replies = await Promise.all(
+        links.slice(0, 3).flatMap((token) => Array.from({ length: 5 }, () => prove(token))),
+      )
+      expect(replies.filter(({ status }) => status === 200).map(({ json }) => json.user.credits)).to.deep.equal([
+        500, 500, 500,
+      ])
+      expect((await prove(links[3])).json.user.credits).to.equal(500)
+      expect(await signupsOf(person.email)).to.have.length(1)
+    })
+
+    it('are granted once when the first proof is of another address', async () => {
+      const person = await aPerson(web)
+      const next = `next-${person.email}`
+      await web.post('/api/email/change', { email: next, password: PASSWORD }, person.token)
+      const { token } = await mailbox.first(next)
+      const { json } = await web.post('/api/email/confirm', { token })
+      expect(json.user).to.include({ email: next, credits: 500 })
+      expect(await signupsOf(next)).to.have.length(1)
+    })
+
+    it('are granted once, even if registration has granted them before', async () => {
+      const person = await aPerson(web)
+      await web.db.transaction((trx) =>
+        grant(trx, { id: newId('grant'), accountId: parseId('account', person.id)!, origin: 'signup', amount: 7 }),
+      )
+      expect((await prove((await mailbox.first(person.email)).token)).json.user).to.include({
+        credits: 7,
+        emailVerified: true,
+      })
+    })
+
+    it('cannot be granted twice: a constraint says so', async () => {
+      const person = await aPerson(web)
+      const signup = () =>
+        web.db.transaction((trx) =>
+          grant(trx, { id: newId('grant'), accountId: parseId('account', person.id)!, origin: 'signup', amount: 7 }),
+        )
+      await signup()
+      expect(await signup().catch((error: Error) => error.message)).to.match(/grants_signup_once/)
+    })
+  })
+
   it('gets the sign-up credits once, also by plus-addresses', async () => {
     const email = anEmail()
     const first = await aPerson(web, email)
@@ -55,7 +122,6 @@ describe('a mailbox that registers, deletes the account and registers again', ()
     expect(await verify(second, 2)).to.equal(0)
     const beside = await aPerson(web, plus(email, 1))
     expect(await verify(beside, 1)).to.equal(0)
-    expect((await audit(web.db)).breaches).to.deep.equal([])
   })
 
   it('gets the sign-up credits once where two of its accounts are verified at the same moment', async () => {
@@ -85,7 +151,7 @@ describe('a mailbox that registers, deletes the account and registers again', ()
 
   it('gets 5 verification mails an hour, and no more by a new account', async () => {
     const email = anEmail()
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < 6; round += 1) {
       const person = await aPerson(web, email)
       await nothingWaits(email)
       await remove(person)

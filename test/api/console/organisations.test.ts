@@ -1,29 +1,25 @@
 import { expect } from 'chai'
-import { PASSWORD, aPerson, anEmail, logIn } from '../../support/console.ts'
-import type { Person } from '../../support/console.ts'
+import { PASSWORD, aPerson, anEmail, logIn, startConsole } from '../../support/console.ts'
+import type { Person, TestConsole } from '../../support/console.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { startMailConsole } from './support/mailing.ts'
-import type { MailConsole } from './support/mailing.ts'
 import { errorOf, organising } from './support/organising.ts'
 
 describe('organisations', () => {
-  let mailing: MailConsole
+  let web: TestConsole
   before(async () => {
-    mailing = await startMailConsole()
+    web = await startConsole()
   })
-  after(() => mailing.stop())
-  afterEach(() => expectBooksToBalance(mailing.web.db))
+  after(() => web.stop())
 
-  const { api, anOrganisation, aMember } = organising(() => mailing)
+  const { api, anOrganisation, aMember } = organising(() => web)
 
   /** The body of a new key. */
   const k = { name: 'k' }
 
   describe('making one and acting for it', () => {
     it('makes its maker the owner, and leaves the session where it was', async () => {
-      const person = await aPerson(mailing.web)
+      const person = await aPerson(web)
       const made = await api('POST', '/api/organisations', person.token, { name: ' Engines ' })
       expect(made.json.organisation).to.deep.include({ name: 'Engines', role: 'owner' })
       const { id } = made.json.organisation
@@ -48,7 +44,7 @@ describe('organisations', () => {
 
     it('is 404 for accounts that one may not act for, and 400 for a name that is none', async () => {
       const { id } = await anOrganisation()
-      const { token } = await aPerson(mailing.web)
+      const { token } = await aPerson(web)
       for (const account of [id, 'acc_1', `acc_${'0'.repeat(32)}`, 'usr_1']) {
         expect(errorOf(await api('POST', '/api/auth/switch', token, { account }))).to.deep.equal([404, 'not_found'])
       }
@@ -88,11 +84,11 @@ describe('organisations', () => {
       const organisation = await anOrganisation()
       const member = await aMember(organisation)
       const { secret } = (await api('POST', '/api/keys', member.token, { name: 'k' })).json
-      const works = async () => (await mailing.web.get('/v1/models', secret)).status
+      const works = async () => (await web.get('/v1/models', secret)).status
       expect(await works()).to.equal(200)
       expect((await api('DELETE', `/api/members/${member.userId}`, organisation.owner.token)).status).to.equal(200)
       expect([await works(), (await api('GET', '/api/auth/me', member.token)).status]).to.deep.equal([401, 401])
-      const token = await logIn(mailing.web, member.email)
+      const token = await logIn(web, member.email)
       expect((await api('GET', '/api/accounts', token)).json.data).to.have.length(1)
       expect(errorOf(await api('DELETE', `/api/members/${member.userId}`, organisation.owner.token))).to.deep.equal([
         404,
@@ -136,7 +132,7 @@ describe('organisations', () => {
 
     it('never change their own budget, by no way back into the organisation', async () => {
       const organisation = await anOrganisation()
-      const fields = { role: 'admin', budget: { credits: 5, period: 'day' } }
+      const fields = { role: 'admin', budget: { credits: 5, period: 'day' } } as const
       const admin = await aMember(organisation, fields)
       const path = `/api/members/${admin.userId}`
       for (const body of [
@@ -170,27 +166,27 @@ describe('organisations', () => {
 
   describe('one that an operator suspends', () => {
     const set = (id: string, status: 'suspended' | 'active') =>
-      setAccountStatus(mailing.web.db, null, parseId('account', id)!, status)
+      setAccountStatus(web.db, null, parseId('account', id)!, status)
 
     it('ends the sessions that act for it and refuses its keys, and its people keep their own accounts', async () => {
       const organisation = await anOrganisation()
       const { id, owner } = organisation
       const member = await aMember(organisation)
-      const [elsewhere, own] = [await logIn(mailing.web, member.email), await api('POST', '/api/keys', owner.token, k)]
+      const [elsewhere, own] = [await logIn(web, member.email), await api('POST', '/api/keys', owner.token, k)]
       await set(id, 'suspended')
       for (const { token } of [owner, member]) {
         expect((await api('GET', '/api/auth/me', token)).status).to.equal(401)
       }
-      const refused = await mailing.web.get('/v1/models', own.json.secret)
+      const refused = await web.get('/v1/models', own.json.secret)
       expect([refused.status, refused.json.error.type]).to.deep.equal([403, 'account_suspended'])
       expect((await api('GET', '/api/auth/me', elsewhere)).status, 'acts for their own account').to.equal(200)
-      const token = await logIn(mailing.web, owner.email)
+      const token = await logIn(web, owner.email)
       const act = () => api('POST', '/api/auth/switch', token, { account: id })
       expect(errorOf(await act())).to.deep.equal([403, 'account_suspended'])
       expect((await api('GET', '/api/auth/me', token)).json.user.id, 'where it was').to.equal(owner.id)
       await set(id, 'active')
       expect((await act()).status).to.equal(200)
-      expect((await mailing.web.get('/v1/models', own.json.secret)).status).to.equal(200)
+      expect((await web.get('/v1/models', own.json.secret)).status).to.equal(200)
     })
 
     it('works on where the owner’s own account is suspended, who cannot sign in', async () => {
@@ -200,7 +196,7 @@ describe('organisations', () => {
       await set(organisation.owner.id, 'suspended')
       expect((await api('GET', '/api/auth/me', organisation.owner.token)).status).to.equal(401)
       expect((await api('GET', '/api/auth/me', member.token)).status).to.equal(200)
-      expect((await mailing.web.get('/v1/models', secret)).status).to.equal(200)
+      expect((await web.get('/v1/models', secret)).status).to.equal(200)
     })
   })
 
@@ -211,7 +207,7 @@ describe('organisations', () => {
     it('takes keys, memberships and invitations along, and leaves the people', async () => {
       const organisation = await anOrganisation()
       const { id, owner } = organisation
-      const [admin, stranger] = [await aMember(organisation, { role: 'admin' }), await aPerson(mailing.web)]
+      const [admin, stranger] = [await aMember(organisation, { role: 'admin' }), await aPerson(web)]
       const { secret } = (await api('POST', '/api/keys', admin.token, { name: 'k' })).json
       await api('POST', '/api/invitations', owner.token, { email: anEmail(), role: 'member' })
       expect(errorOf(await end(stranger.token, id))).to.deep.equal([404, 'not_found'])
@@ -220,11 +216,11 @@ describe('organisations', () => {
       expect(errorOf(await end(owner.token, id, { password: 'wrong one 1' }))).to.deep.equal([400, 'wrong_password'])
       expect(errorOf(await end(owner.token, owner.id))).to.deep.equal([404, 'not_found'])
       expect((await end(owner.token, id)).status).to.equal(200)
-      expect((await mailing.web.get('/v1/models', secret)).status).to.equal(401)
+      expect((await web.get('/v1/models', secret)).status).to.equal(401)
       expect((await api('GET', '/api/auth/me', admin.token)).status).to.equal(401)
-      const token = await logIn(mailing.web, owner.email)
+      const token = await logIn(web, owner.email)
       expect((await api('GET', '/api/accounts', token)).json.data).to.have.length(1)
-      expect(await mailing.web.db('invitations').where({ account_id: parseId('account', id) })).to.deep.equal([])
+      expect(await web.db('invitations').where({ account_id: parseId('account', id) })).to.deep.equal([])
     })
 
     it('comes before that of its owner, whom it keeps', async () => {
@@ -235,7 +231,7 @@ describe('organisations', () => {
       expect(errorOf(kept)).to.deep.equal([409, 'conflict'])
       expect(kept.json.message).to.contain('My Engines')
       expect((await end(owner.token, id, { name: 'My Engines' })).status).to.equal(200)
-      expect((await leave(await logIn(mailing.web, owner.email))).status).to.equal(200)
+      expect((await leave(await logIn(web, owner.email))).status).to.equal(200)
     })
 
     it('of a member ends their memberships', async () => {
@@ -244,7 +240,7 @@ describe('organisations', () => {
       const { secret } = (await api('POST', '/api/keys', member.token, { name: 'k' })).json
       const body = { email: member.email, password: PASSWORD, giveUpCredits: true }
       expect((await api('POST', '/api/auth/delete', member.token, body)).status).to.equal(200)
-      expect((await mailing.web.get('/v1/models', secret)).status).to.equal(401)
+      expect((await web.get('/v1/models', secret)).status).to.equal(401)
       expect((await api('GET', '/api/members', organisation.owner.token)).json.data).to.have.length(1)
     })
   })

@@ -13,21 +13,14 @@ describe('a forgotten password', () => {
   after(() => mailing.stop())
 
   describe('forgot', () => {
-    it('answers every address with the same bytes', async () => {
-      const { email } = await aPerson(mailing.web)
-      const [known, unknown] = [await mailing.forgot(email), await mailing.forgot(anEmail())]
-      expect(known.status).to.equal(200)
-      expect(known.json).to.have.all.keys('ok', 'message')
-      expect(known.json.ok).to.equal(true)
-      expect(unknown.text).to.equal(known.text)
-      expect([...unknown.headers.keys()].toSorted()).to.deep.equal([...known.headers.keys()].toSorted())
-    })
-
-    it('writes the same row for every address, and mails only those that have an account', async () => {
+    it('answers every address alike, writes the same row, and mails only those with an account', async () => {
       const { email } = await aPerson(mailing.web)
       const nobody = anEmail()
-      await mailing.forgot(nobody)
-      await mailing.forgot(email.toUpperCase())
+      const [unknown, known] = [await mailing.forgot(nobody), await mailing.forgot(email.toUpperCase())]
+      expect(known.status).to.equal(200)
+      expect(known.json).to.have.all.keys('ok', 'message')
+      expect(unknown.text).to.equal(known.text)
+      expect([...unknown.headers.keys()].toSorted()).to.deep.equal([...known.headers.keys()].toSorted())
       await mailing.mailbox.of(email, 2)
       const row = await until('the mail to nobody is skipped', () =>
         mailing.web.db('mails').where({ recipient: nobody, status: 'skipped' }).first(),
@@ -36,36 +29,6 @@ describe('a forgotten password', () => {
       expect(Object.keys(row)).to.deep.equal(Object.keys(other))
       expect([row.user_id, other.user_id]).to.deep.equal([null, null])
       expect(mailing.mailbox.received.filter(({ to }) => to.includes(nobody))).to.deep.equal([])
-    })
-
-    it('refuses what is not an address', async () => {
-      for (const email of [undefined, 5, 'x', 'a@b', 'a@x.com\r\nBcc: b@x.com', 'a@x.com, b@x.com']) {
-        const { status, json } = await mailing.forgot(email)
-        expect([status, json.error], String(email)).to.deep.equal([400, 'invalid_email'])
-      }
-    })
-
-    it('mails a mailbox 5 links an hour, and then none', async () => {
-      const person = await aPerson(mailing.web)
-      const replies = await Promise.all(Array.from({ length: 9 }, () => mailing.forgot(person.email)))
-      expect(new Set(replies.map(({ text }) => text)).size).to.equal(1)
-      await until('the others are skipped', async () => {
-        const rows = await mailing.web.db('mails').where({ recipient: person.email, kind: 'reset', status: 'skipped' })
-        return rows.length === 4
-      })
-      await mailing.mailbox.of(person.email, 6)
-      await until(
-        'nothing is left to send',
-        async () =>
-          !(await mailing.web
-            .db('mails')
-            .where({ recipient: person.email })
-            .whereIn('status', ['queued', 'sending'])
-            .first()),
-      )
-      expect(
-        mailing.mailbox.received.filter(({ to, mail }) => to.includes(person.email) && mail.text!.includes('/reset#')),
-      ).to.have.length(5)
     })
   })
 
@@ -101,15 +64,10 @@ describe('a forgotten password', () => {
       expect(await ask(token)).to.deep.equal({ ok: true, email: null })
     })
 
-    it('works once', async () => {
+    it('works once, is checked before the password, and is not spent by a weak one', async () => {
       const { token } = await mailing.aForgetfulPerson()
-      await mailing.reset(token, 'another horse 2')
-      const { status, json } = await mailing.reset(token, 'another horse 3')
-      expect([status, json.error]).to.deep.equal([400, 'invalid_token'])
-    })
-
-    it('is not spent by a weak password', async () => {
-      const { token } = await mailing.aForgetfulPerson()
+      for (const none of ['a'.repeat(43), 'x', undefined, 5])
+        expect((await mailing.reset(none, 'weak')).json.error).to.equal('invalid_token')
       for (const [password, error] of [
         ['abcdef1', 'password_too_short'],
         [`${'a'.repeat(72)}1`, 'password_too_long'],
@@ -120,11 +78,8 @@ describe('a forgotten password', () => {
         expect([status, json.error]).to.deep.equal([400, error])
       }
       expect((await mailing.reset(token, 'abcdefg1')).status).to.equal(200)
-    })
-
-    it('checks the link before the password', async () => {
-      for (const token of ['a'.repeat(43), 'x', undefined, 5])
-        expect((await mailing.reset(token, 'weak')).json.error).to.equal('invalid_token')
+      const { status, json } = await mailing.reset(token, 'another horse 3')
+      expect([status, json.error]).to.deep.equal([400, 'invalid_token'])
     })
 
     it('accepts a link for exactly 30 minutes by the clock of the database', async () => {
@@ -160,36 +115,18 @@ describe('a forgotten password', () => {
       expect((await mailing.reset(token, 'another horse 3')).json.error).to.equal('invalid_token')
     })
 
-    it('lets exactly one of 20 simultaneous requests with one token set its password', async () => {
+    it('lets exactly one of 8 simultaneous requests with one token set its password', async () => {
       const { person, token } = await mailing.aForgetfulPerson()
       const replies = await Promise.all(
-        Array.from({ length: 20 }, (_, index) => mailing.reset(token, `another horse ${index}`)),
+        Array.from({ length: 8 }, (_, index) => mailing.reset(token, `another horse ${index}`)),
       )
       const won = replies.flatMap(({ status }, index) => (status === 200 ? [index] : []))
       expect(won).to.have.length(1)
-      expect(replies.filter(({ json }) => json.error === 'invalid_token')).to.have.length(19)
+      expect(replies.filter(({ json }) => json.error === 'invalid_token')).to.have.length(7)
       expect(
         (await mailing.web.post('/api/auth/login', { email: person.email, password: `another horse ${won[0]}` }))
           .status,
       ).to.equal(200)
-    })
-
-    it('leaves no session of a login with the old password that ran at the same time', async () => {
-      const { person, token } = await mailing.aForgetfulPerson()
-      const logins = Array.from({ length: 10 }, () =>
-        mailing.web.post('/api/auth/login', { email: person.email, password: PASSWORD }),
-      )
-      const resetting = mailing.reset(token, 'another horse 2')
-      const more = Array.from({ length: 10 }, () =>
-        mailing.web.post('/api/auth/login', { email: person.email, password: PASSWORD }),
-      )
-      expect((await resetting).status).to.equal(200)
-      const tokens = (await Promise.all([...logins, ...more])).flatMap(({ json }) =>
-        json.token ? [json.token as string] : [],
-      )
-      expect(await Promise.all(tokens.map(async (one) => (await mailing.me(one)).status))).to.deep.equal(
-        tokens.map(() => 401),
-      )
     })
   })
 

@@ -126,24 +126,27 @@ describe('what each role may, of every endpoint of the console', () => {
     return `${response.status} ${error}`.trim()
   }
 
-  for (const [who, names] of Object.entries(TABLE) as [keyof typeof TABLE, string[]][]) {
-    for (const name of names) {
-      it(`lets ${who} ${name}`, async () => {
-        const one = asked.find((endpoint) => nameOf(endpoint) === name)!
-        expect(one.auth!.roles ?? ROLES).to.deep.equal(MAY[who])
-        if (!(one.offered?.(web.config) ?? true)) return
-        const organisation = await anOrganisation(web.db)
-        const people: Record<MemberRole, TestMember> = {
-          owner: organisation,
-          admin: await aMember(web.db, organisation, { role: 'admin' }),
-          member: await aMember(web.db, organisation),
-        }
-        for (const role of ROLES) {
-          const status = await statusOf(one, people[role].token)
-          if (MAY[who].includes(role)) expect(status, role).not.to.match(/^401|^403 forbidden/)
-          else expect(status, role).to.equal('403 forbidden')
-        }
-      })
+  /** What ends a session or a membership where it is allowed. */
+  const ENDING = ['post /api/auth/logout', 'delete /api/auth/sessions', 'delete /api/members/me']
+
+  it('is refused or let in as the table has it', async () => {
+    const anyone = async (): Promise<Record<MemberRole, TestMember>> => {
+      const owner = await anOrganisation(web.db)
+      return { owner, admin: await aMember(web.db, owner, { role: 'admin' }), member: await aMember(web.db, owner) }
     }
-  }
+    const people = await anyone()
+    for (const [who, names] of Object.entries(TABLE) as [keyof typeof TABLE, string[]][]) {
+      for (const name of names) {
+        const one = asked.find((endpoint) => nameOf(endpoint) === name)!
+        expect(one.auth!.roles ?? ROLES, name).to.deep.equal(MAY[who])
+        if (!(one.offered?.(web.config) ?? true)) continue
+        const callers = ENDING.includes(name) ? await anyone() : people
+        for (const role of ROLES) {
+          const status = await statusOf(one, callers[role].token)
+          if (MAY[who].includes(role)) expect(status, `${role}: ${name}`).not.to.match(/^401|^403 forbidden/)
+          else expect(status, `${role}: ${name}`).to.equal('403 forbidden')
+        }
+      }
+    }
+  })
 })

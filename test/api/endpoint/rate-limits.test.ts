@@ -19,7 +19,7 @@ describe('a rate limit', () => {
       commands.push(args[0].name)
       return sendCommand(...args)
     }
-    limits = createLimits(redis, { ...config, REDIS_PREFIX: `limits-${randomUUID()}` })
+    limits = createLimits(redis, { ...config, LOGIN_RATE_LIMIT: 2, REDIS_PREFIX: `limits-${randomUUID()}` })
     await redis.ping()
     // The script is known from here on.
     await limits.calls.take('warm')
@@ -59,6 +59,40 @@ describe('a rate limit', () => {
     ])
     expect(several).to.deep.equal([6, 1, null, null])
     expect(other).to.deep.equal([9])
+  })
+
+  describe('of a network', () => {
+    /** Which of these addresses, one after the other, are let in. */
+    async function letIn(...addresses: string[]): Promise<boolean[]> {
+      const ends: boolean[] = []
+      for (const address of addresses)
+        ends.push(
+          await limits.logins.take(address).then(
+            () => true,
+            () => false,
+          ),
+        )
+      return ends
+    }
+    const twice = (count: number, subnet: (nth: number) => string): string[] =>
+      Array.from({ length: count }, (_, nth) => Array<string>(2).fill(`2001:db8:9:${subnet(nth)}::1`)).flat()
+
+    it('counts a /56 of IPv6 four times, and a /48 sixteen times as much as an address', async () => {
+      const narrow = await letIn(...twice(4, (nth) => `1${nth}`.padStart(4, '0')), '2001:db8:9:1f::1')
+      expect(narrow).to.deep.equal([...Array<boolean>(8).fill(true), false])
+      const next = twice(12, (nth) => `${(nth % 3) + 1}0${nth.toString(16)}`)
+      expect(await letIn(...next, '2001:db8:9:f00::1', '2001:db8:a::1')).to.deep.equal([
+        ...Array<boolean>(24).fill(true),
+        false,
+        true,
+      ])
+    })
+
+    it('lets what one network is refused use up nothing of the wider ones', async () => {
+      const refused = Array<string>(40).fill('2001:db8:b:1::1')
+      expect((await letIn(...refused)).filter(Boolean)).to.have.length(2)
+      expect(await letIn('2001:db8:b:2::1')).to.deep.equal([true])
+    })
   })
 
   it('fails every event of a turn in which Redis is away', async () => {

@@ -1,15 +1,15 @@
 import { expect } from 'chai'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
+import type { TestWeb } from '../../../scripts/harness/harness.ts'
+import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 
 describe('a client at the wrong door', () => {
-  let gateway: Gateway
+  let gateway: TestWeb
   let account: TestAccount
   before(async () => {
-    gateway = await startGateway()
+    gateway = await startTestWeb()
     account = await anAccount(gateway.db, 100)
   })
   after(() => gateway.stop())
@@ -43,14 +43,14 @@ describe('a client at the wrong door', () => {
     '/v2/rerank': '/v1/rerank',
     '/moderations': '/v1/moderations',
   }
-  for (const [path, meant] of Object.entries(NEARLY)) {
-    it(`is told what its base URL should be: ${path}`, async () => {
+  it('is told what its base URL should be', async () => {
+    for (const [path, meant] of Object.entries(NEARLY)) {
       const sentence = await told(path)
-      expect(sentence)
+      expect(sentence, path)
         .to.include('base URL')
         .and.match(new RegExp(`send this to ${meant}\\.$`))
-    })
-  }
+    }
+  })
 
   const OTHERS: Record<string, RegExp> = {
     '/v1/complete': /not Anthropic's older API/,
@@ -69,12 +69,12 @@ describe('a client at the wrong door', () => {
     '/v1/fim/completions': /send messages instead/,
     '/v2/chat': /OpenAI-compatible provider/,
   }
-  for (const [path, words] of Object.entries(OTHERS)) {
-    it(`is told what this gateway speaks: ${path}`, async () => {
+  it('is told what this gateway speaks', async () => {
+    for (const [path, words] of Object.entries(OTHERS)) {
       const sentence = await told(path)
-      expect(sentence).to.match(words).and.include('chat completions (POST /v1/chat/completions)')
-    })
-  }
+      expect(sentence, path).to.match(words).and.include('chat completions (POST /v1/chat/completions)')
+    }
+  })
 
   it("is told so at Ollama's paths, which are answered as the console's", async () => {
     for (const path of ['/api/chat', '/api/generate', '/api/tags', '/api/show']) {

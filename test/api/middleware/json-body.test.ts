@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
@@ -22,22 +22,30 @@ const levels = (depth: number, open = '[', close = ']'): string => open.repeat(d
 describe('a request body', () => {
   let gateway: Gateway
   let account: TestAccount
+  /** One whose requests are refused. */
+  let refused: TestAccount
   before(async () => {
     gateway = await startGateway()
-  })
-  after(() => gateway.stop())
-  beforeEach(async () => {
     account = await anAccount(gateway.db, 1_000_000)
+    refused = await anAccount(gateway.db, 1_000_000)
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
+  after(async () => {
+    await expectBooksToBalance(gateway.db)
+    await gateway.stop()
+  })
 
-  const post = (body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Reply> =>
-    send('POST', `${gateway.url}${CHAT}`, { key: account.key, body, headers })
+  const post = (body: string | Uint8Array, headers: Record<string, string> = {}, { key } = account): Promise<Reply> =>
+    send('POST', `${gateway.url}${CHAT}`, { key, body, headers })
 
-  async function expectRefused(reply: Reply, status: number, type: string): Promise<void> {
+  async function expectRefused(
+    body: string | Uint8Array,
+    status: number,
+    type: string,
+    headers: Record<string, string> = {},
+  ): Promise<void> {
+    const reply = await post(body, headers, refused)
     expect([reply.status, reply.json?.error?.type], reply.text).to.deep.equal([status, type])
-    expect(await balanceOf(gateway.db, account.id)).to.equal(1_000_000)
-    expect(await countsOf(gateway.db, account)).to.include({ charged: 0, entries: 1 })
+    expect(await countsOf(gateway.db, refused)).to.include({ charged: 0, entries: 1 })
   }
 
   describe('of exactly 1 MB', () => {
@@ -48,20 +56,20 @@ describe('a request body', () => {
     })
 
     it('counts bytes, not characters', async () => {
-      await expectRefused(await post(JSON.stringify(chatBody('é'.repeat(600_000)))), 413, 'payload_too_large')
+      await expectRefused(JSON.stringify(chatBody('é'.repeat(600_000))), 413, 'payload_too_large')
     })
   })
 
   it('one byte too long is refused in chunks too, with no Content-Length to go by', async () => {
     const response = await fetch(`${gateway.url}${CHAT}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${refused.key}` },
       body: new Blob([bodyOf(LIMIT + 1)]).stream(),
       duplex: 'half',
     } as RequestInit)
     expect(response.status).to.equal(413)
     expect(((await response.json()) as { error: { type: string } }).error.type).to.equal('payload_too_large')
-    expect(await countsOf(gateway.db, account)).to.include({ charged: 0 })
+    expect(await countsOf(gateway.db, refused)).to.include({ charged: 0 })
   })
 
   const NO_JSON: [what: string, body: string | Uint8Array][] = [
@@ -101,7 +109,7 @@ describe('a request body', () => {
     ['nested 65 levels deep', `{"messages":${levels(64)}}`],
   ]
   for (const [what, body] of NO_JSON) {
-    it(`${what} is invalid_json`, async () => expectRefused(await post(body), 400, 'invalid_json'))
+    it(`${what} is invalid_json`, () => expectRefused(body, 400, 'invalid_json'))
   }
 
   it('nested to a usual depth is read', async () => {
@@ -174,12 +182,8 @@ describe('a request body', () => {
       'application/json; charset=latin1',
       'application/json;charset=foo',
     ]) {
-      it(`${type} is refused`, async () =>
-        expectRefused(
-          await post(JSON.stringify(chatBody('x')), { 'content-type': type }),
-          415,
-          'unsupported_media_type',
-        ))
+      it(`${type} is refused`, () =>
+        expectRefused(JSON.stringify(chatBody('x')), 415, 'unsupported_media_type', { 'content-type': type }))
     }
 
     for (const type of [
@@ -210,14 +214,14 @@ describe('a request body', () => {
       ['gzip', 'gzip', whole],
       ['corrupt gzip', 'gzip', Buffer.from('not gzip at all')],
       ['cut gzip', 'gzip', whole.subarray(0, 20)],
-      ['a bomb', 'gzip', gzipSync(Buffer.alloc(50_000_000, 0x20))],
+      ['a bomb', 'gzip', gzipSync(Buffer.alloc(5_000_000, 0x20))],
       ['br that is none', 'br', Buffer.from('{}')],
       ['deflate', 'deflate', Buffer.from('{}')],
       ['several', 'gzip, br', whole],
       ['an unknown one', 'banana', Buffer.from('{}')],
     ] as const) {
-      it(`${what} is refused unread`, async () =>
-        expectRefused(await post(body, { 'content-encoding': encoding }), 415, 'unsupported_media_type'))
+      it(`${what} is refused unread`, () =>
+        expectRefused(body, 415, 'unsupported_media_type', { 'content-encoding': encoding }))
     }
 
     it('identity is accepted', async () => {

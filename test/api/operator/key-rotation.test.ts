@@ -1,13 +1,12 @@
 import { expect } from 'chai'
-import { parseId, publicId } from '../../../src/shared/platform/ids.ts'
-import { setAccountRole } from '../../../src/shared/operators/changes.ts'
+import { publicId } from '../../../src/shared/platform/ids.ts'
 import { imageBody } from '../../../scripts/harness/calling.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { get, post, send } from '../../../scripts/harness/http.ts'
+import { get, post } from '../../../scripts/harness/http.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { PASSWORD, anEmail } from '../../support/console.ts'
+import { anAsker } from '../../support/console.ts'
 
 describe('a key whose rotation an operator forces', () => {
   let gateway: Gateway
@@ -17,24 +16,10 @@ describe('a key whose rotation an operator forces', () => {
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  async function signUp() {
-    const email = anEmail()
-    const { json } = await send('POST', `${gateway.url}/api/auth/register`, { body: { email, password: PASSWORD } })
-    const ask = (method: string, path: string, body?: unknown) =>
-      send(method, `${gateway.url}${path}`, { key: json.token, body })
-    return { id: parseId('account', json.user.id as string)!, email, ask }
-  }
-
-  async function anOperator() {
-    const person = await signUp()
-    await setAccountRole(gateway.db, null, person.id, 'admin')
-    return person
-  }
-
   const statusOf = async (key: string): Promise<number> => (await get(`${gateway.url}/v1/models`, key)).status
 
   it('is refused at once with every secret, and shows the operator none', async () => {
-    const [owner, operator] = [await signUp(), await anOperator()]
+    const [owner, operator] = [await anAsker(gateway), await anAsker(gateway, 'admin')]
     const made = (await owner.ask('POST', '/api/keys', { name: 'server' })).json
     const next = (await owner.ask('POST', `/api/keys/${made.key.id}/rotate`, { graceSeconds: 600 })).json
     expect([await statusOf(made.secret), await statusOf(next.secret)]).to.deep.equal([200, 200])
@@ -51,7 +36,7 @@ describe('a key whose rotation an operator forces', () => {
   })
 
   it('gets a secret from its owner alone, whatever grace they ask for, and keeps the rest', async () => {
-    const [owner, operator] = [await signUp(), await anOperator()]
+    const [owner, operator] = [await anAsker(gateway), await anAsker(gateway, 'admin')]
     const made = (await owner.ask('POST', '/api/keys', { name: 'server', rateLimit: 7 })).json
     await operator.ask('POST', `/api/operator/keys/${made.key.id}/rotate`)
     await operator.ask('POST', `/api/operator/keys/${made.key.id}/rotate`)
@@ -63,7 +48,7 @@ describe('a key whose rotation an operator forces', () => {
   })
 
   it('is refused by a process that remembers it, before any charge', async () => {
-    const operator = await anOperator()
+    const operator = await anAsker(gateway, 'admin')
     const account = await anAccount(gateway.db, 1000)
     const call = () => post(`${gateway.url}/v1/images/generations`, account.key, imageBody('a fox'))
     expect((await call()).status).to.equal(200)

@@ -1,82 +1,158 @@
 import { expect } from 'chai'
+import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { newId, parseId, publicId } from '../../../src/shared/platform/ids.ts'
 import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
-import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
+import { aVisitor, consoleConfig, startConsole } from '../../support/console.ts'
 
-describe('/api/operator/accounts/:id/limits', () => {
+describe('what an operator grants an account', () => {
   let web: TestConsole
   let operator: Person
   before(async () => {
-    web = await startConsole(await consoleConfig({ GATEWAY_RATE_LIMIT: '60' }))
-    operator = await aPerson(web)
+    web = await startConsole(await consoleConfig({ DATABASE_URL: await newDatabaseUrl(), GATEWAY_RATE_LIMIT: '60' }))
+    operator = await aVisitor(web)
     await setAccountRole(web.db, null, parseId('account', operator.id)!, 'admin')
   })
   after(() => web.stop())
 
-  const limit = (id: string, body: unknown, token = operator.token): Promise<Reply> =>
-    send('PATCH', `${web.url}/api/operator/accounts/${id}/limits`, { key: token, body })
-  const shown = async (id: string) => (await web.get(`/api/operator/accounts/${id}`, operator.token)).json
+  describe('/api/operator/accounts/:id/limits', () => {
+    const limit = (id: string, body: unknown, token = operator.token): Promise<Reply> =>
+      send('PATCH', `${web.url}/api/operator/accounts/${id}/limits`, { key: token, body })
+    const shown = async (id: string) => (await web.get(`/api/operator/accounts/${id}`, operator.token)).json
 
-  it('sets limits, keeps those that are not named, lifts those that are null, and records each change', async () => {
-    const { id } = await aPerson(web)
-    const none = { rateLimit: null, maxOutstanding: null, tokensPerMinute: null }
-    expect((await shown(id)).account.limits).to.deep.equal(none)
-    const set = await limit(id, { rateLimit: 600, tokensPerMinute: 1_000_000 })
-    expect([set.status, set.json.account.limits]).to.deep.equal([
-      200,
-      { rateLimit: 600, maxOutstanding: null, tokensPerMinute: 1_000_000 },
-    ])
-    await limit(id, { maxOutstanding: 5, tokensPerMinute: null })
-    const { account, actions } = await shown(id)
-    expect(account.limits).to.deep.equal({ rateLimit: 600, maxOutstanding: 5, tokensPerMinute: null })
-    expect(actions.map(({ action, details }: { action: string; details: object }) => [action, details])).to.deep.equal([
-      ['account_limited', { maxOutstanding: 5, tokensPerMinute: null }],
-      ['account_limited', { rateLimit: 600, tokensPerMinute: 1_000_000 }],
-    ])
-    const found = await web.get(`/api/operator/accounts?search=${id}`, operator.token)
-    expect(found.json.data[0].limits).to.deep.equal(account.limits)
-    expect((await limit(id, {})).json.account.limits).to.deep.equal(account.limits)
-    expect((await shown(id)).actions).to.have.lengthOf(2)
-  })
+    it('sets limits, keeps those that are not named, lifts those that are null, and records each change', async () => {
+      const { id } = await aVisitor(web)
+      const none = { rateLimit: null, maxOutstanding: null, tokensPerMinute: null }
+      expect((await shown(id)).account.limits).to.deep.equal(none)
+      const set = await limit(id, { rateLimit: 600, tokensPerMinute: 1_000_000 })
+      expect([set.status, set.json.account.limits]).to.deep.equal([
+        200,
+        { rateLimit: 600, maxOutstanding: null, tokensPerMinute: 1_000_000 },
+      ])
+      await limit(id, { maxOutstanding: 5, tokensPerMinute: null })
+      const { account, actions } = await shown(id)
+      expect(account.limits).to.deep.equal({ rateLimit: 600, maxOutstanding: 5, tokensPerMinute: null })
+      expect(
+        actions.map(({ action, details }: { action: string; details: object }) => [action, details]),
+      ).to.deep.equal([
+        ['account_limited', { maxOutstanding: 5, tokensPerMinute: null }],
+        ['account_limited', { rateLimit: 600, tokensPerMinute: 1_000_000 }],
+      ])
+      const found = await web.get(`/api/operator/accounts?search=${id}`, operator.token)
+      expect(found.json.data[0].limits).to.deep.equal(account.limits)
+      expect((await limit(id, {})).json.account.limits).to.deep.equal(account.limits)
+      expect((await shown(id)).actions).to.have.lengthOf(2)
+    })
 
-  it('names the field at fault, and changes nothing', async () => {
-    const { id, token } = await aPerson(web)
-    for (const field of ['rateLimit', 'maxOutstanding', 'tokensPerMinute'])
-      for (const value of [0, -1, 1.5, '5', true, [], 1e15]) {
-        const reply = await limit(id, { [field]: value })
-        expect([reply.status, reply.json.error], `${field} ${String(value)}`).to.deep.equal([400, 'invalid_request'])
-        expect(reply.json.message).to.match(new RegExp(`^${field} `))
+    it('names the field at fault, and changes nothing', async () => {
+      const { id, token } = await aVisitor(web)
+      for (const field of ['rateLimit', 'maxOutstanding', 'tokensPerMinute'])
+        for (const value of [0, -1, 1.5, '5', true, [], 1e15]) {
+          const reply = await limit(id, { [field]: value })
+          expect([reply.status, reply.json.error], `${field} ${String(value)}`).to.deep.equal([400, 'invalid_request'])
+          expect(reply.json.message).to.match(new RegExp(`^${field} `))
+        }
+      expect((await limit(id, { rateLimit: 1 }, token)).status).to.equal(403)
+      expect((await limit(publicId('account', newId('account')), { rateLimit: 1 })).status).to.equal(404)
+      expect((await shown(id)).actions).to.deep.equal([])
+    })
+
+    it('bounds the rate limit of keys, which owners, too, may set as high as that of their account', async () => {
+      const { id, token } = await aVisitor(web)
+      const asOwner = (body: object) => web.post('/api/keys', { name: 'mine', ...body }, token)
+      const refused = await asOwner({ rateLimit: 100 })
+      expect([refused.status, refused.json.message]).to.deep.equal([
+        400,
+        'rateLimit must be at most that of the account, 60.',
+      ])
+      await limit(id, { rateLimit: 200 })
+      const made = await asOwner({ rateLimit: 200, tokensPerMinute: 5000 })
+      expect(made.json.key).to.include({ rateLimit: 200, tokensPerMinute: 5000 })
+      for (const path of [`/api/keys/${made.json.key.id}`, `/api/operator/keys/${made.json.key.id}`]) {
+        const change = (body: object) =>
+          send('PATCH', `${web.url}${path}`, { key: path.includes('operator') ? operator.token : token, body })
+        expect((await change({ rateLimit: 201 })).json.message).to.match(/at most that of the account, 200\.$/)
+        expect((await change({ rateLimit: 150, tokensPerMinute: null })).json.key).to.include({
+          rateLimit: 150,
+          tokensPerMinute: null,
+        })
       }
-    expect((await limit(id, { rateLimit: 1 }, token)).status).to.equal(403)
-    expect((await limit(publicId('account', newId('account')), { rateLimit: 1 })).status).to.equal(404)
-    expect((await shown(id)).actions).to.deep.equal([])
+      await limit(id, { rateLimit: 10 })
+      expect((await asOwner({ rateLimit: 11 })).status).to.equal(400)
+      expect((await web.get('/api/keys', token)).json.data[0]).to.include({ rateLimit: 150 })
+    })
   })
 
-  it('bounds the rate limit of keys, which owners, too, may set as high as that of their account', async () => {
-    const { id, token } = await aPerson(web)
-    const asOwner = (body: object) => web.post('/api/keys', { name: 'mine', ...body }, token)
-    const refused = await asOwner({ rateLimit: 100 })
-    expect([refused.status, refused.json.message]).to.deep.equal([
-      400,
-      'rateLimit must be at most that of the account, 60.',
-    ])
-    await limit(id, { rateLimit: 200 })
-    const made = await asOwner({ rateLimit: 200, tokensPerMinute: 5000 })
-    expect(made.json.key).to.include({ rateLimit: 200, tokensPerMinute: 5000 })
-    for (const path of [`/api/keys/${made.json.key.id}`, `/api/operator/keys/${made.json.key.id}`]) {
-      const change = (body: object) =>
-        send('PATCH', `${web.url}${path}`, { key: path.includes('operator') ? operator.token : token, body })
-      expect((await change({ rateLimit: 201 })).json.message).to.match(/at most that of the account, 200\.$/)
-      expect((await change({ rateLimit: 150, tokensPerMinute: null })).json.key).to.include({
-        rateLimit: 150,
-        tokensPerMinute: null,
-      })
-    }
-    await limit(id, { rateLimit: 10 })
-    expect((await asOwner({ rateLimit: 11 })).status).to.equal(400)
-    expect((await web.get('/api/keys', token)).json.data[0]).to.include({ rateLimit: 150 })
+  const CATALOGUE = '/api/operator/catalogue'
+
+  describe('the group of an account, for operators', () => {
+    let customer: Person
+    before(async () => {
+      customer = await aVisitor(web)
+      const { catalogue, version } = (await web.get(CATALOGUE, operator.token)).json
+      const groups = { partner: { priceBasisPoints: 8000, models: ['sandbox-chat'] } }
+      const body = { catalogue: { ...catalogue, groups }, expect: version }
+      const applied = await web.post(CATALOGUE, body, operator.token)
+      expect(applied.json.changes).to.deep.equal([
+        {
+          part: 'group',
+          name: 'partner',
+          change: 'added',
+          fields: [{ path: '', before: null, after: groups.partner }],
+        },
+      ])
+    })
+
+    const put = (group: unknown, of: Person = customer, by: Person = operator): Promise<Reply> =>
+      send('PUT', `${web.url}/api/operator/accounts/${of.id}/group`, { key: by.token, body: { group } })
+
+    it('is set, shown with the groups that there are, recorded, and lifted', async () => {
+      const reply = await put('partner')
+      expect([reply.status, reply.json.account?.group], reply.text).to.deep.equal([200, 'partner'])
+      const shown = (await web.get(`/api/operator/accounts/${customer.id}`, operator.token)).json
+      expect([shown.account.group, shown.groups]).to.deep.equal(['partner', ['partner']])
+      expect(shown.actions[0]).to.deep.include({ action: 'account_grouped', details: { group: 'partner' } })
+      const listed = (await web.get(`/api/operator/accounts?search=${customer.id}`, operator.token)).json
+      expect(listed.data[0].group).to.equal('partner')
+      expect((await put(null)).json.account.group).to.equal(null)
+    })
+
+    it('is refused where there is no such group or account, to customers, and of their own account', async () => {
+      const unknown = await put('nope')
+      expect([unknown.status, unknown.json.error, unknown.json.message]).to.deep.equal([
+        400,
+        'invalid_request',
+        'group must be one of the catalogue.',
+      ])
+      expect((await put(5)).status).to.equal(400)
+      expect((await put('partner', { ...customer, id: 'acc_00000000000000000000000000000000' })).status).to.equal(404)
+      expect((await put('partner', customer, customer)).status).to.equal(403)
+      expect((await put('partner', operator)).json.error).to.equal('forbidden')
+    })
+
+    it('keeps a catalogue without it from being applied, which its check says', async () => {
+      await put('partner')
+      const { catalogue, version } = (await web.get(CATALOGUE, operator.token)).json
+      const { groups: _groups, ...without } = catalogue
+      const check = await web.post(`${CATALOGUE}/check`, { catalogue: without }, operator.token)
+      expect(check.json.faults).to.deep.equal([
+        {
+          path: 'groups.partner',
+          message: 'is missing, and 1 account is in it: move them first (admin account group)',
+        },
+      ])
+      const applied = await web.post(CATALOGUE, { catalogue: without, expect: version }, operator.token)
+      expect([applied.status, applied.json.error]).to.deep.equal([400, 'invalid_request'])
+      expect(applied.json.message).to.include('groups.partner: is missing')
+      const dear = { ...catalogue, groups: { partner: { priceBasisPoints: 1 } } }
+      const next = await web.post(CATALOGUE, { catalogue: dear, expect: version }, operator.token)
+      expect(next.status, next.text).to.equal(200)
+      await put(null)
+      expect((await web.post(`${CATALOGUE}/check`, { catalogue: without }, operator.token)).json.faults).to.deep.equal(
+        [],
+      )
+    })
   })
 })

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { totalsOfAccounts } from '../../../src/shared/identity/totals.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId, publicId, parseId } from '../../../src/shared/platform/ids.ts'
@@ -7,10 +8,9 @@ import { givenSince } from '../../../src/shared/ledger/sums.ts'
 import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { noteOpening } from '../../../src/shared/operators/circuits.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
-import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
+import { aVisitor, consoleConfig, startConsole } from '../../support/console.ts'
 
 describe('/api/operator/overview', () => {
   // A database of its own: its figures are of everybody.
@@ -18,7 +18,7 @@ describe('/api/operator/overview', () => {
   let operator: Person
   before(async () => {
     web = await startConsole(await consoleConfig({ DATABASE_URL: await newDatabaseUrl() }))
-    operator = await aPerson(web)
+    operator = await aVisitor(web)
     await setAccountRole(web.db, null, parseId('account', operator.id)!, 'admin')
   })
   after(() => web.stop())

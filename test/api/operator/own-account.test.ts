@@ -1,13 +1,12 @@
 import { expect } from 'chai'
 import { newId, parseId } from '../../../src/shared/platform/ids.ts'
-import { grantCredits, setAccountRole } from '../../../src/shared/operators/changes.ts'
+import { grantCredits } from '../../../src/shared/operators/changes.ts'
 import { forgive } from '../../../src/shared/payments/debts.ts'
 import { putToReview } from '../../../src/shared/payments/apply.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { send } from '../../../scripts/harness/http.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { PASSWORD, anEmail } from '../../support/console.ts'
+import { anAsker } from '../../support/console.ts'
 
 describe("an operator's own account", () => {
   let gateway: Gateway
@@ -21,18 +20,8 @@ describe("an operator's own account", () => {
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  async function anOperator() {
-    const email = anEmail()
-    const { json } = await send('POST', `${gateway.url}/api/auth/register`, { body: { email, password: PASSWORD } })
-    const id = json.user.id as string
-    await setAccountRole(gateway.db, null, parseId('account', id)!, 'admin')
-    const ask = (method: string, path: string, body?: unknown) =>
-      send(method, `${gateway.url}${path}`, { key: json.token, body })
-    return { id, ask }
-  }
-
   it('gets credits and money only from another operator', async () => {
-    const [operator, another] = [await anOperator(), await anOperator()]
+    const [operator, another] = [await anAsker(gateway, 'admin'), await anAsker(gateway, 'admin')]
     const path = `/api/operator/accounts/${operator.id}`
     const { payment } = (await operator.ask('POST', '/api/billing/checkout', { pack: 'starter' })).json
     await putToReview(gateway.db, parseId('payment', payment.id)!, 'amount')
@@ -62,7 +51,7 @@ describe("an operator's own account", () => {
   })
 
   it('gets them from the command line, which is recorded', async () => {
-    const { id } = await anOperator()
+    const { id } = await anAsker(gateway, 'admin')
     const accountId = parseId('account', id)!
     const given = { id: newId('grant'), accountId, amount: 5, origin: 'bonus' } as const
     expect(await grantCredits(gateway.db, null, given)).to.equal(5)

@@ -7,14 +7,13 @@ import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { requestMail } from '../../../src/shared/mail/mails.ts'
 import { listActions } from '../../../src/shared/action-log/actions.ts'
 import type { OperatorAction } from '../../../src/shared/action-log/actions.ts'
-import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { imageBody } from '../../../scripts/harness/calling.ts'
 import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { post, send } from '../../../scripts/harness/http.ts'
+import { post } from '../../../scripts/harness/http.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
-import { PASSWORD, anEmail } from '../../support/console.ts'
+import { anAsker } from '../../support/console.ts'
 
 const ofOperators: Endpoint[] = (endpoints as readonly Endpoint[]).filter(({ auth }) => auth === asOperator)
 
@@ -41,27 +40,9 @@ describe("what operators see of others' accounts", () => {
   })
   after(() => gateway.stop())
 
-  async function signUp() {
-    const email = anEmail()
-    const { json } = await send('POST', `${gateway.url}/api/auth/register`, { body: { email, password: PASSWORD } })
-    const id = json.user.id as string
-    return {
-      id,
-      email,
-      ask: (method: string, path: string, body?: unknown) =>
-        send(method, `${gateway.url}${path}`, { key: json.token, body }),
-    }
-  }
-
-  async function anOperator() {
-    const person = await signUp()
-    await setAccountRole(gateway.db, null, parseId('account', person.id)!, 'admin')
-    return person
-  }
-
   /** A customer with a key, a call, a payment, a debt and a dead letter. */
   async function aCustomer(): Promise<Customer> {
-    const { id, email, ask } = await signUp()
+    const { id, email, ask } = await anAsker(gateway)
     const accountId = parseId('account', id)!
     await grantCredits(gateway.db, null, { id: newId('grant'), accountId, amount: 100, origin: 'bonus' })
     const { secret, key } = (await ask('POST', '/api/keys', { name: 'server' })).json
@@ -113,7 +94,7 @@ describe("what operators see of others' accounts", () => {
     const declared = ofOperators.filter(({ views }) => views === 'accounts').map(nameOf)
     expect(Object.keys(asked), 'every one is asked here').to.have.members(declared)
     for (const [name, [path, expected]] of Object.entries(asked)) {
-      const operator = await anOperator()
+      const operator = await anAsker(gateway, 'admin')
       for (let times = 0; times < 2; times++) {
         const { status, text } = await operator.ask(name.split(' ')[0]!, path)
         expect(status, `${name} ${text}`).to.equal(200)
@@ -131,19 +112,19 @@ describe("what operators see of others' accounts", () => {
 
   it('is recorded as a look at one account where a list is narrowed to it, and keeps no address of it', async () => {
     const customer = await aCustomer()
-    const operator = await anOperator()
+    const operator = await anAsker(gateway, 'admin')
     await operator.ask('GET', `/api/operator/calls?account=${encodeURIComponent(customer.email)}`)
     await operator.ask('GET', `/api/operator/accounts?search=${encodeURIComponent(customer.email)}`)
     const [look, ...more] = await looksOf(operator.email)
     expect([look!.accountId, look!.details, more]).to.deep.equal([customer.id, {}, []])
-    const [silent, wanted] = [await signUp(), await anOperator()]
+    const [silent, wanted] = [await anAsker(gateway), await anAsker(gateway, 'admin')]
     await wanted.ask('GET', `/api/operator/calls?account=${silent.id}`)
     expect((await looksOf(wanted.email)).map(({ accountId }) => accountId)).to.deep.equal([silent.id])
     await aCustomer()
     await wanted.ask('GET', `/api/operator/accounts?search=${encodeURIComponent('n@example.com')}`)
-    await wanted.ask('GET', '/api/operator/accounts?search=person-')
+    await wanted.ask('GET', '/api/operator/accounts?search=account-')
     await wanted.ask('GET', '/api/operator/overview')
     const lists = (await looksOf(wanted.email)).flatMap(({ details }) => details['search'] ?? [])
-    expect(lists).to.deep.equal(['person-'])
+    expect(lists).to.deep.equal(['account-'])
   })
 })

@@ -72,7 +72,7 @@ describe('bodies of calls that come slowly', () => {
   let account: TestAccount
   const open: Unfinished[] = []
   before(async () => {
-    gateway = await startGateway({ MAX_DIALECT_BODY_BYTES: String(12 * MEGABYTE) })
+    gateway = await startGateway({ MAX_DIALECT_BODY_BYTES: String(8 * MEGABYTE) })
   })
   after(() => gateway.stop())
   beforeEach(async () => {
@@ -94,7 +94,7 @@ describe('bodies of calls that come slowly', () => {
   }
 
   it('can be as long as the longest of an agent, alone', async () => {
-    const whole = beginChat(12 * MEGABYTE - 10, 1, '/v1/responses')
+    const whole = beginChat(8 * MEGABYTE - 10, 1, '/v1/responses')
     await untilRead(whole)
     const beside = beginChat(MEGABYTE, 1)
     await until('the refusal of what is more than that', () => statusOf(beside) === '429')
@@ -103,8 +103,8 @@ describe('bodies of calls that come slowly', () => {
     await until('the answer that there is no such model', () => statusOf(whole) === '404')
   })
 
-  it('are 12 MB of an account at most: more is refused with 429, and the others are served when complete', async () => {
-    const slow = Array.from({ length: 14 }, () => beginChat(MEGABYTE, 1))
+  it('are 8 MB of an account at most: more is refused with 429, and the others are served when complete', async () => {
+    const slow = Array.from({ length: 10 }, () => beginChat(MEGABYTE, 1))
     await until('two refusals', () => slow.filter(statusOf).length >= 2)
     const refused = slow.filter(statusOf)
     expect(refused.map(statusOf)).to.deep.equal(['429', '429'])
@@ -115,7 +115,7 @@ describe('bodies of calls that come slowly', () => {
     expect((await chat(gateway, account, prompted())).status, 'a fast body beside them').to.equal(200)
     for (const { socket, rest } of slow) socket.write(rest)
     await until('all answers', () => slow.every(statusOf))
-    expect(slow.filter((one) => statusOf(one) === '400').length).to.equal(12)
+    expect(slow.filter((one) => statusOf(one) === '400').length).to.equal(8)
     // They are no longer counted.
     const next = Array.from({ length: 3 }, () => beginChat(MEGABYTE, 1))
     for (const { socket, rest } of next) socket.write(rest)
@@ -123,10 +123,10 @@ describe('bodies of calls that come slowly', () => {
     expect(next.map(statusOf)).to.deep.equal(['400', '400', '400'])
   })
 
-  it('do not limit an ordinary client: 50 bodies of 1 MB sent at once are all read', async () => {
+  it('do not limit an ordinary client: 20 bodies of 1 MB sent at once are all read', async () => {
     const body = JSON.stringify(chatBody('x'.repeat(MEGABYTE - 300), { model: 'no-such-model' }))
     const replies = await Promise.all(
-      Array.from({ length: 50 }, () => send('POST', `${gateway.url}${CHAT}`, { key: account.key, body })),
+      Array.from({ length: 20 }, () => send('POST', `${gateway.url}${CHAT}`, { key: account.key, body })),
     )
     expect([...new Set(replies.map(({ status, json }) => `${status} ${json.error.type}`))]).to.deep.equal([
       '400 unsupported_model',

@@ -1,18 +1,18 @@
 import { connect } from 'node:net'
 import { expect } from 'chai'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
+import type { TestWeb } from '../../../scripts/harness/harness.ts'
+import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { CHAT, SPEECH, TRANSCRIPTIONS } from '../../../scripts/harness/calling.ts'
 import { exchange } from '../middleware/sockets.ts'
 
-const BYTES = 40_000_000
+const BYTES = 28_000_000
 
 describe('a body that is refused before it has come', () => {
-  let gateway: Gateway
+  let gateway: TestWeb
   let key: string
   before(async () => {
-    gateway = await startGateway()
+    gateway = await startTestWeb()
     ;({ key } = await anAccount(gateway.db, 1000))
   })
   after(() => gateway.stop())
@@ -56,7 +56,7 @@ describe('a body that is refused before it has come', () => {
 
   it('ends the connection of a client that never ends, however much it sends', async () => {
     const lines = ['Content-Type: application/json', `Content-Length: 1000000000000`]
-    const { statuses, closed } = await exchange(gateway.url, [head(CHAT, lines), Buffer.alloc(200_000_000)])
+    const { statuses, closed } = await exchange(gateway.url, [head(CHAT, lines), Buffer.alloc(140_000_000)])
     expect([statuses, closed]).to.deep.equal([[413], true])
   })
 })

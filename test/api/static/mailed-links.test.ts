@@ -58,26 +58,15 @@ describe('the pages behind mailed links', () => {
   const isVerified = async (token: string): Promise<boolean> =>
     (await web.get('/api/auth/me', token)).json.user.emailVerified
 
-  for (const path of ['/', `/verify#token=${'x'.repeat(43)}`, '/reset#token=x', '/verify']) {
-    it(`fit a phone of 360 pixels: ${path}`, async () => {
+  it('fit a phone of 360 pixels', async () => {
+    for (const path of ['/', `/verify#token=${'x'.repeat(43)}`, '/verify', '/reset']) {
       await opened.page.goto(`${web.url}${path}`)
       await opened.page.locator('h1:visible').waitFor()
       await fitsTheScreen(opened.page)
-    })
-  }
+    }
+  })
 
   describe('/verify', () => {
-    it('spends the link only when its button is pressed', async () => {
-      const person = await aPerson(web)
-      await opened.page.goto(await link(person.email))
-      expect(await heading(opened.page)).to.equal('Verify your e-mail address')
-      expect(await isVerified(person.token)).to.equal(false)
-      await opened.page.getByRole('button', { name: 'Verify my address' }).click()
-      await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
-      await opened.page.getByText(person.email).waitFor()
-      expect(await isVerified(person.token)).to.equal(true)
-    })
-
     it('takes the token out of the address bar and the history', async () => {
       await opened.page.goto(`${web.url}/`)
       await opened.page.goto(`${web.url}/verify#token=a-token`)
@@ -87,15 +76,19 @@ describe('the pages behind mailed links', () => {
       await opened.page.waitForURL(`${web.url}/verify`)
     })
 
-    it('works with the keyboard alone, and moves the focus to the result', async () => {
+    it('spends the link only when its button is pressed, with the keyboard alone, and moves the focus', async () => {
       const person = await aPerson(web)
       await opened.page.goto(await link(person.email))
+      expect(await heading(opened.page)).to.equal('Verify your e-mail address')
       await opened.page.getByRole('button', { name: 'Verify my address' }).waitFor()
+      expect(await isVerified(person.token)).to.equal(false)
       await opened.page.keyboard.press('Tab')
       await opened.page.keyboard.press('Tab')
       await opened.page.keyboard.press('Enter')
       await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
+      await opened.page.getByText(person.email).waitFor()
       await holds(opened.page, `document.activeElement.textContent === 'Your address is verified'`)
+      expect(await isVerified(person.token)).to.equal(true)
     })
 
     it('says when a link was used before', async () => {
@@ -122,13 +115,14 @@ describe('the pages behind mailed links', () => {
       expect(await isVerified(person.token)).to.equal(true)
     })
 
-    for (const fragment of ['%23token=', '%2523token%253D', '?token=', '/%23token='])
-      it(`finds a token behind ${fragment}, as gateways rewrite links, and leaves it nowhere`, async () => {
-        const token = 'abcDEF0123_-'.repeat(3).concat('abcdefG')
+    it('finds a token however gateways rewrite links, and leaves it nowhere', async () => {
+      const token = 'abcDEF0123_-'.repeat(3).concat('abcdefG')
+      for (const fragment of ['%23token=', '%2523token%253D', '?token=', '/%23token=']) {
         await opened.page.goto(`${web.url}/verify${fragment}${token}`)
         await opened.page.getByRole('button', { name: 'Verify my address' }).waitFor()
-        expect(opened.page.url()).to.equal(`${web.url}/verify`)
-      })
+        expect(opened.page.url(), fragment).to.equal(`${web.url}/verify`)
+      }
+    })
 
     it('starts again with a link that is opened in the same tab', async () => {
       const person = await aPerson(web)
@@ -204,27 +198,27 @@ describe('the pages behind mailed links', () => {
     const field = (page: Page) => page.getByLabel('New password')
     const change = (page: Page): Promise<void> => page.getByRole('button', { name: 'Change my password' }).click()
 
-    it('changes the password, and the old one no longer works', async () => {
-      const { email } = await aPerson(web)
+    it('changes the password, which is shown on request, and names the account and what has ended', async () => {
+      const { email, token } = await aPerson(web)
+      await web.post('/api/keys', { name: 'theirs' }, token)
       await opened.page.goto(await resetLink(email))
       await opened.page.waitForURL(`${web.url}/reset`)
+      const name = opened.page.locator('input[autocomplete=username]')
+      await name.waitFor({ state: 'attached' })
+      expect(await name.inputValue(), 'for password managers').to.equal(email)
+      expect(await field(opened.page).getAttribute('type')).to.equal('password')
       await field(opened.page).fill('another horse 2')
-      await opened.page.keyboard.press('Enter')
+      await opened.page.getByRole('button', { name: 'Show the password' }).click()
+      await opened.page.locator('#password[type=text]').waitFor()
+      await field(opened.page).press('Enter')
       await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
+      await opened.page.getByText('The API keys of the account have ended').waitFor()
+      expect(await opened.page.evaluate(`document.getElementById('password')`)).to.equal(null)
       expect(await logIn(web, email, 'another horse 2')).to.match(/^[\w-]{43}$/)
       expect((await web.post('/api/auth/login', { email, password: PASSWORD })).status).to.equal(401)
     })
 
-    it('says that the keys of an address which was not verified have ended', async () => {
-      const { email, token } = await aPerson(web)
-      await web.post('/api/keys', { name: 'theirs' }, token)
-      await opened.page.goto(await resetLink(email))
-      await field(opened.page).fill('another horse 2')
-      await change(opened.page)
-      await opened.page.getByText('The API keys of the account have ended').waitFor()
-    })
-
-    it('says what is wrong with a password, and does not spend the link', async () => {
+    it('says what is wrong with a password, keeps it while offline, and does not spend the link', async () => {
       const { email } = await aPerson(web)
       await opened.page.goto(await resetLink(email))
       for (const [password, problem] of [
@@ -239,45 +233,17 @@ describe('the pages behind mailed links', () => {
         await holds(opened.page, `document.activeElement.matches('#password[aria-invalid=true]')`)
       }
       await field(opened.page).fill('😀'.repeat(35) + 'a1')
-      await change(opened.page)
-      await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
-    })
-
-    it('shows the password on request, and clears it when done', async () => {
-      const { email } = await aPerson(web)
-      await opened.page.goto(await resetLink(email))
-      expect(await field(opened.page).getAttribute('type')).to.equal('password')
-      await field(opened.page).fill('another horse 2')
-      await opened.page.getByRole('button', { name: 'Show the password' }).click()
-      await opened.page.locator('#password[type=text]').waitFor()
-      await change(opened.page)
-      await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
-      expect(await opened.page.evaluate(`document.getElementById('password')`)).to.equal(null)
-    })
-
-    it('tells password managers whose password it is', async () => {
-      const { email } = await aPerson(web)
-      await opened.page.goto(await resetLink(email))
-      const name = opened.page.locator('input[autocomplete=username]')
-      await name.waitFor({ state: 'attached' })
-      expect(await name.inputValue()).to.equal(email)
-    })
-
-    it('says when a link is no longer valid', async () => {
-      await opened.page.goto(`${web.url}/reset#token=${'x'.repeat(43)}`)
-      await opened.page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
-    })
-
-    it('keeps what was typed while the network is away', async () => {
-      const { email } = await aPerson(web)
-      await opened.page.goto(await resetLink(email))
-      await field(opened.page).fill('another horse 2')
       await opened.page.context().setOffline(true)
       await change(opened.page)
       await opened.page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
       await opened.page.context().setOffline(false)
       await change(opened.page)
       await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
+    })
+
+    it('says when a link is no longer valid', async () => {
+      await opened.page.goto(`${web.url}/reset#token=${'x'.repeat(43)}`)
+      await opened.page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
     })
   })
 })

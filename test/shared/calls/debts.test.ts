@@ -71,15 +71,15 @@ describe('debt', () => {
     expect(await remainders(db, [id])).to.deep.equal([0])
   })
 
-  for (const origin of ['signup', 'purchase', 'bonus', 'adjustment'] as const) {
-    it(`is repaid by a grant of origin ${origin}, which leaves the rest to be spent`, async () => {
+  it('is repaid by a grant of any origin, which leaves the rest to be spent', async () => {
+    for (const origin of ['signup', 'purchase', 'bonus', 'adjustment'] as const) {
       const account = await aDebtor(30)
       const grant = await aGrant(db, account.id, { amount: 100, origin, days: 3 })
-      expect(await stand(account.id)).to.deep.equal([70, 0])
+      expect(await stand(account.id), origin).to.deep.equal([70, 0])
       expect(await remainders(db, [grant])).to.deep.equal([70])
       expect(wordOf(await verbs(db).open(anOrder(account, 70)))).to.equal('opened')
-    })
-  }
+    }
+  })
 
   it('refuses calls, even free ones, until it is repaid', async () => {
     const account = await aDebtor(5)
@@ -230,7 +230,7 @@ describe('debt', () => {
           expect(await debtOf(db, account.id)).to.be.at.most(balance)
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 15 },
     )
   })
 })

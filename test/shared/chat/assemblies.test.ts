@@ -6,7 +6,7 @@ import { ToolCalls } from '../../../src/workers/upstreams/tool-calls.ts'
 import { cpuRatio } from '../../support/pace.ts'
 
 /** How many pieces an answer comes in. A list that is copied for each of them takes sixteen times as long in all. */
-const PIECES = 4000
+const PIECES = 2000
 
 type Frame = Record<string, unknown>
 

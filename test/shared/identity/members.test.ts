@@ -5,7 +5,7 @@ import { addMember, lockForMembers, ownerOf } from '../../../src/shared/identity
 import { newId, parseId, publicId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, UserId } from '../../../src/shared/platform/ids.ts'
 import { actFor, findSession, openSession } from '../../../src/shared/identity/sessions.ts'
-import { createUser, findUser } from '../../../src/shared/identity/users.ts'
+import { findUser } from '../../../src/shared/identity/users.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 import { aPerson, logIn, startConsole } from '../../support/console.ts'
@@ -60,15 +60,6 @@ describe('the members of accounts', () => {
     expect(await web.db('members').where({ user_id: userId }).select('account_id', 'role')).to.deep.equal([
       { account_id: accountOf(person), role: 'owner' },
     ])
-  })
-
-  it('are not made, nor is an account, if the address is taken', async () => {
-    const { email } = await aPerson(web)
-    const [id, accountId] = [newId('user'), newId('account')]
-    const made = await web.db.transaction((trx) => createUser(trx, { id, accountId, email, passwordHash: 'none' }))
-    expect(made).to.equal(null)
-    expect(await web.db('accounts').where({ id: accountId })).to.deep.equal([])
-    expect(await web.db('members').where({ user_id: id })).to.deep.equal([])
   })
 
   it('have one owner: the database refuses a second', async () => {

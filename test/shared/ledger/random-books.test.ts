@@ -169,7 +169,7 @@ describe('the books under any sequence of movements', () => {
         expect(await balanceOf(db, account.id)).to.equal(model.spendable())
         expect(await outstandingOf(db, account.id)).to.equal(open.length)
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
 
     async function settled(call: Call, cost: number): Promise<{ credits: number; uncollected: number }> {
@@ -219,7 +219,7 @@ describe('the books under any sequence of movements', () => {
         )
         expect(new Set(Object.values(sums!)).size, JSON.stringify(sums)).to.equal(1)
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     )
   })
 })

@@ -25,7 +25,7 @@ const ffmpeg = findFfmpeg()
 const LEAST_SHARE = 0.95
 
 /** Files of each recording that are changed at random. */
-const CHANGED = 12
+const CHANGED = 4
 
 describe('the length of a file, next to what ffmpeg decodes of it', () => {
   let folder: string

@@ -17,7 +17,7 @@ describe('the length of a file of sound', () => {
     it(`is neither nothing nor ten times as much where numbers in the head of ${file} are forged`, () => {
       const whole = recording(file)
       const places = Math.min(400, whole.length)
-      for (let place = 12; place < places; place++) {
+      for (let place = 12; place < places; place += 2) {
         const forged = Buffer.from(whole)
         forged.fill(0, place, place + 4)
         const none = outcome(forged)
@@ -285,7 +285,7 @@ describe('the length of a file of sound', () => {
     }
   })
 
-  it('is found or refused for 5,000 files of chance, quickly', () => {
+  it('is found or refused for 1,500 files of chance, quickly', () => {
     const heads = RECORDINGS.map(([file]) => recording(file))
     const changed = fc
       .tuple(
@@ -306,7 +306,7 @@ describe('the length of a file of sound', () => {
         if (sound instanceof NoSound) return
         expect(sound.seconds).to.be.above(0)
       }),
-      { numRuns: 5000 },
+      { numRuns: 1500 },
     )
   }).timeout(120_000)
 })

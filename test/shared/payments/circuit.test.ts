@@ -65,3 +65,18 @@ describe('the circuit of a provider', () => {
     expect(await ask()).to.equal('answered')
   })
 })
+
+describe('the address of Stripe', () => {
+  it('may be one of IPv6', async () => {
+    const sandbox = await createSandbox({ host: '::1' })
+    const address = `http://[::1]:${new URL(sandbox.url).port}`
+    try {
+      const { key } = stripeAccountAt(address)
+      const config = { PAYMENTS: 'stripe', STRIPE_SECRET_KEY: key, STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET } as const
+      const provider = providerOf({ ...config, STRIPE_API_BASE: address })!
+      expect(await provider.customerOf(newId('account'), null)).to.match(/^cus_/)
+    } finally {
+      await sandbox.close()
+    }
+  })
+})

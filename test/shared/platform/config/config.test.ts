@@ -42,69 +42,6 @@ describe('the configuration', () => {
     expect([config.secretOf('SOME_KEY'), config.secretOf('EMPTY_KEY')]).to.deep.equal(['sk-1', undefined])
   })
 
-  it('has the defaults that the documentation names', () => {
-    expect(read()).to.include({
-      PORT: 3000,
-      BASE_URL: 'http://localhost:3000',
-      DATABASE_SSL: 'off',
-      REDIS_TLS_VERIFY: 'on',
-      MODELS_FILE: 'models.json',
-      MAIL_FROM: 'Tollgate <no-reply@localhost>',
-      MAIL_FILE: '.data/mail.jsonl',
-      SIGNUP_CREDITS: 0,
-      SIGNUP_CREDITS_AT: 'verification',
-      GATEWAY_RATE_LIMIT: 60,
-      LOGIN_RATE_LIMIT: 30,
-      REGISTER_RATE_LIMIT: 300,
-      MAIL_RATE_LIMIT: 5,
-      MAX_BODY_BYTES: 1_048_576,
-      MAX_DIALECT_BODY_BYTES: 33_554_432,
-      MIN_OUTPUT_TOKENS: 4096,
-      MAX_OUTSTANDING_CALLS: 1000,
-      MAX_ANSWER_BYTES: 4_194_304,
-      TRUST_PROXY: 0,
-      LONG_CALL_REPLY: 'wait',
-      LONG_CALL_AFTER_SECONDS: 20,
-      ACCOUNT_SHARE: 0.5,
-      CHAT_CONCURRENCY: 100,
-      IMAGE_CONCURRENCY: 20,
-      VIDEO_CONCURRENCY: 50,
-      EMBEDDING_CONCURRENCY: 10,
-      MODERATION_CONCURRENCY: 50,
-      RERANK_CONCURRENCY: 50,
-      SPEECH_CONCURRENCY: 20,
-      TRANSCRIPTION_CONCURRENCY: 20,
-      MAIL_CONCURRENCY: 5,
-      STORAGE_URL: 'file:.data/media',
-      MEDIA_TTL_DAYS: 30,
-      RESULT_TTL_SECONDS: 86_400,
-      LOG_LEVEL: 'info',
-      LOG_UPSTREAM_TEXT: 'off',
-    })
-    expect(read().WORKER_QUEUES).to.deep.equal([
-      'chat',
-      'image',
-      'video',
-      'embedding',
-      'moderation',
-      'rerank',
-      'speech',
-      'transcription',
-      'mail',
-      'payments',
-      'webhooks',
-      'maintenance',
-    ])
-    for (const name of [
-      'SMTP_URL',
-      'DASHBOARD_PASSWORD',
-      'METRICS_TOKEN',
-      'HEALTH_PORT',
-      'CALL_RETENTION_DAYS',
-    ] as const)
-      expect(read()[name], name).to.equal(undefined)
-  })
-
   it('uses what is set, and treats an empty value as absent', () => {
     const config = read({
       PORT: '8080',

@@ -82,10 +82,10 @@ describe('a range of addresses', () => {
     })
   }
 
-  it("has in it what Node's own list of ranges has, for ten thousand ranges", () => {
+  it("has in it what Node's own list of ranges has, for two thousand ranges", () => {
     const random = (below: number) => Math.floor(Math.random() * below)
     const someV4 = () => Array.from({ length: 4 }, () => random(256)).join('.')
-    for (let round = 0; round < 10_000; round++) {
+    for (let round = 0; round < 2000; round++) {
       const v4 = someV4()
       const groups = Array.from({ length: 8 }, () => (random(3) === 0 ? '0' : random(65_536).toString(16)))
       const v6 = [groups.join(':'), `::ffff:${v4}`, `${groups.slice(0, 3).join(':')}::${groups.slice(4, 6).join(':')}`][

@@ -4,7 +4,7 @@ import { TaskTooLarge, ThreadPool, scriptNextTo } from '../../../../src/shared/p
 describe('a pool of threads', () => {
   const pool = new ThreadPool<string, string>(scriptNextTo(import.meta.url, 'busy-thread'), {
     heapMb: 64,
-    cpuMs: 4000,
+    cpuMs: 1000,
   })
   after(() => pool.stop())
 
