@@ -16,13 +16,13 @@ type Change = Parameters<typeof startGateway>[1]
 
 export const PASSWORD = 'correct horse 1'
 
+/** What a registered user is given: credits, the role of an operator. */
+export type PersonOptions = { credits?: number | undefined; admin?: boolean | undefined }
+
 /** The console with all that is behind it: web, worker, mail, sandbox. Its public address is the one it listens on. */
 export type ConsoleGateway = Gateway & {
   /** Registers a user by the API. */
-  person: (
-    email: string,
-    options?: { credits?: number; admin?: boolean },
-  ) => Promise<{ id: AccountId; email: string; token: string }>
+  person: (email: string, options?: PersonOptions) => Promise<{ id: AccountId; email: string; token: string }>
   /** The newest mailed link to an address, once there are `count`. */
   link: (email: string, count?: number) => Promise<string>
 }

@@ -5,9 +5,26 @@ type Look<T> = () => Promise<T | null | undefined | false> | T | null | undefine
 
 /**
  * How long a test waits for a condition, in ms: longer than it takes on a slow, busy machine, and below the time-out of
- * a test. A promise about time has its own test.
+ * a test (.mocharc.json), which the soak has not. A promise about time has its own test.
  */
-export const PATIENCE_MS = 120_000
+export const PATIENCE_MS = process.env['TOLLGATE_SOAK'] ? 120_000 : 45_000
+
+/** What is waited for at the moment, and since when. */
+const waits = new Set<{ what: () => string; since: number }>()
+
+/** What is waited for at the moment, in words: a test that mocha ends may have spent its time on several waits. */
+export const waitedFor = (): string[] =>
+  [...waits].map(({ what, since }) => `${what()}, for ${Math.round((performance.now() - since) / 1000)} s`)
+
+async function waiting<T>(what: () => string, work: () => Promise<T>): Promise<T> {
+  const wait = { what, since: performance.now() }
+  waits.add(wait)
+  try {
+    return await work()
+  } finally {
+    waits.delete(wait)
+  }
+}
 
 /**
  * Waits until a check is fulfilled, checking every `everyMs`, and returns its value. Returns undefined when `withinMs`
@@ -25,7 +42,10 @@ export async function seenWithin<T>(look: Look<T>, withinMs: number, everyMs = 2
 
 /** Waits as `seenWithin` does. Throws an Error that names `what` it waited for when `ms` have passed. */
 export async function until<T>(what: string, look: Look<T>, ms = PATIENCE_MS): Promise<T> {
-  const seen = await seenWithin(look, ms)
+  const seen = await waiting(
+    () => what,
+    () => seenWithin(look, ms),
+  )
   if (seen === undefined) throw new Error(`${what} did not happen within ${ms} ms`)
   return seen
 }
@@ -33,12 +53,19 @@ export async function until<T>(what: string, look: Look<T>, ms = PATIENCE_MS): P
 /** Waits until expectations are met, checking every 20 ms. Throws what they threw last when `ms` have passed. */
 export async function eventually(expectations: () => Promise<void> | void, ms = PATIENCE_MS): Promise<void> {
   const end = performance.now() + ms
-  for (;;) {
-    try {
-      return await expectations()
-    } catch (error) {
-      if (performance.now() > end) throw error
-    }
-    await pause(20)
-  }
+  let last: unknown
+  await waiting(
+    () => `expectations, which are not met: ${String(last)}`,
+    async () => {
+      for (;;) {
+        try {
+          return await expectations()
+        } catch (error) {
+          if (performance.now() > end) throw error
+          last = error
+        }
+        await pause(20)
+      }
+    },
+  )
 }

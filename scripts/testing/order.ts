@@ -8,21 +8,22 @@ const BUSY = /^test\/(?:console|crash|scripts|starts)\/|^test\/admin\/main|^test
 /** Tests that mostly wait for slow upstreams. */
 const WAITING = /^test\/upstreams\//
 
-/** Files of more than ten seconds. One of them at the end of a run would keep it waiting for one worker. */
+/** The longest files. One of them at the end of a run would keep it waiting for one worker. */
 const LONG = new Set([
+  'test/api/large-bodies-at-once.test.ts',
+  'test/api/openapi.test.ts',
+  'test/api/pipelined-floods.test.ts',
   'test/api/v1/numbered-retries.test.ts',
-  'test/console/accessibility.test.ts',
+  'test/console/pages.test.ts',
+  'test/crash/deaths.test.ts',
+  'test/crash/load.test.ts',
   'test/crash/takeovers.test.ts',
+  'test/crash/webhooks.test.ts',
+  'test/failover/silence.test.ts',
   'test/scripts/start/main.test.ts',
-  'test/starts/refusals.test.ts',
   'test/starts/waiting.test.ts',
+  'test/upstreams/aimock.test.ts',
   'test/upstreams/cut-chats.test.ts',
-  'test/upstreams/fallback.test.ts',
-  'test/upstreams/slow-names.test.ts',
-  'test/upstreams/ssrf.test.ts',
-  'test/upstreams/storage.test.ts',
-  'test/upstreams/streams.test.ts',
-  'test/upstreams/wrong-json.test.ts',
 ])
 
 /**

@@ -100,7 +100,8 @@ describe('50,000 pipelined requests whose answers nobody reads', () => {
   let account: TestAccount
   let call: string
   // The promise is that of the compiled process.
-  before(async () => {
+  before(async function () {
+    this.timeout(300_000)
     if (buildIsStale()) await build()
   })
   beforeEach(async () => {

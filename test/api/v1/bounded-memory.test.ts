@@ -53,7 +53,8 @@ describe('the memory of a web process', function () {
   let installation: Installation
   let web: Program
   // The promise is that of the compiled process.
-  before(async () => {
+  before(async function () {
+    this.timeout(300_000)
     if (buildIsStale()) await build()
   })
   beforeEach(async () => {

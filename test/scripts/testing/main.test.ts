@@ -10,115 +10,114 @@ import { namesFiles } from '../../../scripts/testing/arguments.ts'
 import { testFiles } from '../../../scripts/testing/order.ts'
 import { privateFolder } from '../../../scripts/harness/services.ts'
 
+/** Runs files in two processes, as `npm test` does. */
 async function mocha(
   files: Record<string, string>,
-  env: NodeJS.ProcessEnv,
-  jobs = '2',
+  env: NodeJS.ProcessEnv = {},
 ): Promise<{ code: number; output: string }> {
   const folder = privateFolder()
   mkdirSync(folder, { recursive: true })
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `${name}.test.ts`), text)
   const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
-  const paths = Object.keys(files).map((name) => join(folder, name))
-  const child = spawn(process.execPath, [bin, '--parallel', '--jobs', jobs, ...paths], {
+  const paths = Object.keys(files).map((name) => join(folder, `${name}.test.ts`))
+  const child = spawn(process.execPath, [bin, '--parallel', '--jobs', '2', ...paths], {
     cwd: root,
     env: { ...process.env, TOLLGATE_TEST_RESULT: '', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString()
-  })
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
   const [code] = (await once(child, 'close')) as [number]
   return { code, output }
 }
 
-describe('a test run', () => {
-  const files = {
-    'fine.test.ts': 'it("is fine", () => {}); it("is fine too", () => {}); it("is not written yet")',
-    'bad.test.ts': 'it("is wrong", () => { throw new Error("the reason, in full") })',
-    'worse.test.ts': 'it("ends its process", () => { process.exit(3) })',
-  }
+const FINE = 'it("is fine", () => {}); it("is fine too", () => {}); it("is not written yet")'
 
-  it('ends with the right counts, also of a file whose process died', async () => {
-    const { code, output } = await mocha(files, {})
-    expect(output.trimEnd().split('\n').at(-1)).to.equal('2 passed, 2 failed, 1 skipped')
+const rejecting = (late: string): string => `
+  it("is fine", () => {})
+  it("leaves one", async () => {
+    ${late}Promise.reject(new Error("left alone")))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  })`
+
+/** A program that logs a defect in two pieces. */
+const DEFECTIVE = `
+  process.stdout.write('{"msg":"up"}\\n{"level":"error","de')
+  setTimeout(() => console.log('fect":"rejection","msg":"x"}'), 50)
+  setTimeout(() => {}, 1e6)`
+
+const harness = (file: string): string => JSON.stringify(join(root, 'scripts/harness', file))
+
+const FILES = {
+  fine: FINE,
+  bad: 'it("is wrong", () => { throw new Error("the reason, in full") })',
+  worse: 'it("ends its process", () => { process.exit(3) })',
+  // More files than processes: mocha takes all listeners away after each.
+  'rejecting-1': rejecting('void ('),
+  'rejecting-2': rejecting('setTimeout(() => void '),
+  'rejecting-3': rejecting('void ('),
+  last: 'it("leaves one", () => { void Promise.reject(new Error("left alone")) })',
+  hung: `
+    const { until } = await import(${harness('until.ts')})
+    it("hangs", async function () {
+      this.timeout(300)
+      await until('the last bus', () => false)
+    })`,
+  started: `
+    const { run } = await import(${harness('processes.ts')})
+    it("starts one", async () => {
+      const { child } = await run('the program', ['-e', ${JSON.stringify(DEFECTIVE)}], {}, /up/)
+      await new Promise((resolve) => setTimeout(resolve, 1000))
+      child.kill()
+    })`,
+}
+
+describe('a test run', () => {
+  let code: number
+  let output: string
+  before(async () => {
+    ;({ code, output } = await mocha(FILES))
+  })
+
+  it('ends with the right counts, also of a file whose process died', () => {
+    expect(output.trimEnd().split('\n').at(-1)).to.equal('10 passed, 8 failed, 1 skipped')
     expect(output).to.include('the reason, in full')
     expect(code).not.to.equal(0)
   })
 
-  it('fails each file whose promise was rejected with nobody to handle it', async () => {
-    const left = (late: string) => `
-      it("is fine", () => {})
-      it("leaves one", async () => {
-        ${late}Promise.reject(new Error("left alone")))
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      })`
-    // More files than processes: mocha takes all listeners away after each.
-    const rejecting = Object.fromEntries(
-      ['a', 'b', 'c', 'd'].map((name, nth) => [
-        `${name}.test.ts`,
-        left(nth % 2 === 0 ? 'void (' : 'setTimeout(() => void '),
-      ]),
-    )
-    const { code, output } = await mocha(rejecting, {})
-    for (const file of Object.keys(rejecting)) expect(output).to.match(new RegExp(`Error: left alone\\s+at .*${file}`))
-    expect(output.trimEnd().split('\n').at(-1)).to.equal('8 passed, 4 failed')
-    expect(code).not.to.equal(0)
+  it('fails each file whose promise was rejected with nobody to handle it, also by its last test', () => {
+    for (const file of ['rejecting-1', 'rejecting-2', 'rejecting-3', 'last'])
+      expect(output).to.match(new RegExp(`Error: left alone\\s+at .*${file}`))
   })
 
-  it('fails a file whose last test left a rejection behind', async () => {
-    const { code, output } = await mocha(
-      { 'last.test.ts': 'it("leaves one", () => { void Promise.reject(new Error("left alone")) })' },
-      {},
-      '1',
-    )
-    expect(output).to.match(/Error: left alone\s+at .*last\.test\.ts/)
-    expect(code).not.to.equal(0)
+  it('names what a test waited for whose time was over', () => {
+    expect(output).to.match(/"hangs" has failed while it waited for the last bus, for \d+ s/)
   })
 
-  it('fails a test whose process logged a defect that nobody met', async () => {
-    const harness = join(root, 'scripts/harness/processes.ts')
-    // The line comes in two pieces.
-    const program = `
-      process.stdout.write('{"msg":"up"}\\n{"level":"error","de')
-      setTimeout(() => console.log('fect":"rejection","msg":"x"}'), 50)
-      setTimeout(() => {}, 1e6)`
-    const { code, output } = await mocha(
-      {
-        'started.test.ts': `
-          const { run } = await import(${JSON.stringify(harness)})
-          it("starts one", async () => {
-            const { child } = await run('the program', ['-e', ${JSON.stringify(program)}], {}, /up/)
-            await new Promise((resolve) => setTimeout(resolve, 1000))
-            child.kill()
-          })`,
-      },
-      {},
-    )
+  it('fails a test whose process logged a defect that nobody met', () => {
     expect(output).to.match(/the program has had a defect/)
-    expect(code).not.to.equal(0)
   })
 
   it('leaves the closing line to npm test, which has more to count', async () => {
     const folder = privateFolder()
     mkdirSync(folder, { recursive: true })
     const result = join(folder, 'result.json')
-    const { code, output } = await mocha({ 'fine.test.ts': files['fine.test.ts'] }, { TOLLGATE_TEST_RESULT: result })
+    const counted = await mocha({ fine: FINE }, { TOLLGATE_TEST_RESULT: result })
     expect(JSON.parse(readFileSync(result, 'utf8'))).to.deep.equal({ passed: 2, failed: 0, skipped: 1 })
-    expect(output).not.to.match(/passed,/)
-    expect(code).to.equal(0)
+    expect(counted.output).not.to.match(/passed,/)
+    expect(counted.code).to.equal(0)
   })
 })
 
 describe('the database of a file of tests', () => {
   it('is empty for each file, even in one process', async () => {
-    const database = JSON.stringify(join(root, 'scripts/harness/database.ts'))
-    const factories = JSON.stringify(join(root, 'scripts/harness/factories.ts'))
-    const file = (name: string) => `
-      const { connectTestDb, testDatabaseUrl } = await import(${database})
-      const { anAccount } = await import(${factories})
-      it(${JSON.stringify(name)}, async () => {
+    const file = `
+      const { connectTestDb, testDatabaseUrl } = await import(${harness('database.ts')})
+      const { anAccount } = await import(${harness('factories.ts')})
+      it("is alone", async () => {
         const db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 1 })
         const found = await db('accounts')
         await anAccount(db, 1)
@@ -126,8 +125,7 @@ describe('the database of a file of tests', () => {
         if (found.length > 0) throw new Error('an account of another file')
       })`
     // Three files in two processes: one process runs two of them.
-    const files = Object.fromEntries(['one', 'two', 'three'].map((name) => [`${name}.test.ts`, file(name)]))
-    const { output } = await mocha(files, {})
+    const { output } = await mocha({ one: file, two: file, three: file })
     expect(output).to.match(/3 passed, 0 failed\n$/)
   })
 })
@@ -144,7 +142,7 @@ describe('the order of test files', () => {
     const files = testFiles()
     expect(new Set(files).size).to.equal(files.length)
     expect(files).to.include.members(['test/journey.test.ts', 'test/scripts/testing/main.test.ts'])
-    expect(files.slice(0, 6)).to.include('test/starts/waiting.test.ts')
+    expect(files.slice(0, 20)).to.include('test/starts/waiting.test.ts')
     const pages = files.flatMap((file, at) => (file.startsWith('test/console/') ? [at] : []))
     expect(Math.min(...pages.slice(1).map((at, index) => at - pages[index]!))).to.be.greaterThan(1)
   })

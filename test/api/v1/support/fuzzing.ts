@@ -60,6 +60,7 @@ export function fuzz(what: string, { start, sending, statuses: expected, ...judg
       await expectBooksToBalance(gateway.db)
       expect(faults.seen).to.deep.equal([])
       expect((await get(`${gateway.url}/healthz`)).status).to.equal(200)
-    })
+      // Every request is answered by a real gateway.
+    }).timeout(60_000 + 30 * REQUESTS)
   })
 }
