@@ -76,13 +76,14 @@ describe('the pages of the console', () => {
   })
 
   it('say when a page is for operators, and when a call does not exist', async () => {
-    const { page, open } = await gateway.signedIn('plain@example.com')
+    const { page, open, allow } = await gateway.signedIn('plain@example.com')
     await open('/overview', 'Overview')
     expect(await page.getByRole('link', { name: 'Operator' }).count()).to.equal(0)
     await open('/operator', 'Operator')
     await page.getByText('This page is for operators').waitFor()
     await open(`/calls/${lived.call}`, 'Calls')
     await page.getByText('There is no such call in your account').waitFor()
+    allow(/404/)
   })
 
   it('work with the keyboard alone: skip link, drawer, and back to the row', async () => {
@@ -159,8 +160,9 @@ describe('the pages of the console', () => {
   })
 
   it('say that the server is unreachable, and retry on request', async () => {
-    const { page, open } = await gateway.signedIn(EMAIL)
+    const { page, open, allow } = await gateway.signedIn(EMAIL)
     await open('/models', 'Models')
+    allow(/ERR_INTERNET_DISCONNECTED/)
     await page.context().setOffline(true)
     await page.getByRole('link', { name: 'Keys', exact: true }).click()
     await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()

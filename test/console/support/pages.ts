@@ -85,7 +85,9 @@ export function consoleWithPages<T extends ConsoleGateway = ConsoleGateway>(
       const own = { userId: user.id, accountId: account ?? user.account_id, passwordHash: user.password_hash }
       const session = await openSession(gateway.db, { ...own, userAgent: '', ip: '' })
       // A document of the same origin without the console, which will find the token when it is loaded.
-      await page.goto(`${gateway.url}/pages/icon.svg`)
+      const document = { contentType: 'text/html', body: '<link rel="icon" href="data:,">' }
+      await page.route(gateway.url, (route) => route.fulfill(document), { times: 1 })
+      await page.goto(gateway.url)
       await page.evaluate(`sessionStorage.setItem('${TOKEN_KEY}', '${session!.token}')`)
     },
     customer: async (email, credits) => {

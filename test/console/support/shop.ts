@@ -1,4 +1,3 @@
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { Page } from 'playwright-core'
 import { startConsoleGateway } from '../../../scripts/harness/console-gateway.ts'
 import type { ConsoleGateway } from '../../../scripts/harness/console-gateway.ts'
@@ -28,8 +27,6 @@ async function startShop(): Promise<Shop> {
   const bank = await createSandbox()
   const stripe = stripeAccountAt(bank.url)
   const settings = {
-    // Of its own: a list that shows one account alone is a look at that account.
-    DATABASE_URL: await newDatabaseUrl(),
     PAYMENTS: 'stripe',
     STRIPE_SECRET_KEY: stripe.key,
     STRIPE_WEBHOOK_SECRET: SECRET,
