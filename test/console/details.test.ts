@@ -113,8 +113,9 @@ describe('details of pages of the console', () => {
     await page.getByTestId('secret').waitFor({ state: 'detached' })
   })
 
-  it('describe a fault beside its field, with its label, and focus the field', async () => {
-    const { page, open } = await gateway.signedIn(CALLER)
+  it('describe a fault next to its field, with its label, and focus the field', async () => {
+    const { page, open, allow } = await gateway.signedIn(CALLER)
+    allow(/400/)
     await open('/settings', 'Settings')
     const picture = page.getByLabel('Picture')
     await picture.fill('http://example.com/me.png')
