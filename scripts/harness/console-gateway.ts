@@ -6,6 +6,7 @@ import type { AccountId } from '../../src/shared/platform/ids.ts'
 import { newId } from '../../src/shared/platform/ids.ts'
 import { setAccountRole } from '../../src/shared/operators/changes.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
+import { newDatabaseUrl } from './database.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway, Settings } from './harness.ts'
 import { send } from './http.ts'
@@ -16,22 +17,23 @@ type Change = Parameters<typeof startGateway>[1]
 
 export const PASSWORD = 'correct horse 1'
 
+/** What a registered user is given: credits, the role of an operator. */
+export type PersonOptions = { credits?: number | undefined; admin?: boolean | undefined }
+
 /** The console with all that is behind it: web, worker, mail, sandbox. Its public address is the one it listens on. */
 export type ConsoleGateway = Gateway & {
   /** Registers a user by the API. */
-  person: (
-    email: string,
-    options?: { credits?: number; admin?: boolean },
-  ) => Promise<{ id: AccountId; email: string; token: string }>
+  person: (email: string, options?: PersonOptions) => Promise<{ id: AccountId; email: string; token: string }>
   /** The newest mailed link to an address, once there are `count`. */
   link: (email: string, count?: number) => Promise<string>
 }
 
-/** Builds the console if its sources have changed, and starts everything behind it. */
+/** Builds the console if its sources have changed, and starts everything behind it, over a database of its own. */
 export async function startConsoleGateway(settings: Settings = {}, change?: Change): Promise<ConsoleGateway> {
   await ensureConsole()
   const port = await freePort()
-  const gateway = await startGateway({ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, ...settings }, change)
+  const own = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, DATABASE_URL: await newDatabaseUrl() }
+  const gateway = await startGateway({ ...own, ...settings }, change)
   const { db, url, config } = gateway
   return {
     ...gateway,

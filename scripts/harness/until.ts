@@ -5,9 +5,26 @@ type Look<T> = () => Promise<T | null | undefined | false> | T | null | undefine
 
 /**
  * How long a test waits for a condition, in ms: longer than it takes on a slow, busy machine, and below the time-out of
- * a test. A promise about time has its own test.
+ * a test (.mocharc.json), which the soak has not. A promise about time has its own test.
  */
-export const PATIENCE_MS = 120_000
+export const PATIENCE_MS = process.env['TOLLGATE_SOAK'] ? 120_000 : 45_000
+
+/** What is waited for at the moment, and since when. */
+const waits = new Set<{ what: () => string; since: number }>()
+
+/** What is waited for at the moment, in words: a test that mocha ends may have spent its time on several waits. */
+export const waitedFor = (): string[] =>
+  [...waits].map(({ what, since }) => `${what()}, for ${Math.round((performance.now() - since) / 1000)} s`)
+
+async function waiting<T>(what: () => string, work: () => Promise<T>): Promise<T> {
+  const wait = { what, since: performance.now() }
+  waits.add(wait)
+  try {
+    return await work()
+  } finally {
+    waits.delete(wait)
+  }
+}
 
 /** The first pause between two checks and the longest, in ms: what does not come soon is checked less often. */
 const PAUSES_MS = { first: 20, longest: 100 }
@@ -31,7 +48,10 @@ export async function seenWithin<T>(look: Look<T>, withinMs: number, everyMs?: n
 
 /** Waits as `seenWithin` does. Throws an Error that names `what` it waited for when `ms` have passed. */
 export async function until<T>(what: string, look: Look<T>, ms = PATIENCE_MS): Promise<T> {
-  const seen = await seenWithin(look, ms)
+  const seen = await waiting(
+    () => what,
+    () => seenWithin(look, ms),
+  )
   if (seen === undefined) throw new Error(`${what} did not happen within ${ms} ms`)
   return seen
 }
@@ -48,5 +68,9 @@ export async function eventually(expectations: () => Promise<void> | void, ms = 
       return false
     }
   }
-  if (!(await seenWithin(met, ms))) throw last
+  const areMet = await waiting(
+    () => `expectations, which are not met: ${String(last)}`,
+    () => seenWithin(met, ms),
+  )
+  if (!areMet) throw last
 }

@@ -83,6 +83,10 @@ export function findProgram(name: string, path = process.env['PATH'] ?? ''): str
   return undefined
 }
 
+/** The path of a Chromium, by the names that systems give it, or undefined. */
+export const browserProgram = (): string | undefined =>
+  findProgram('chromium') ?? findProgram('chromium-browser') ?? findProgram('google-chrome')
+
 let setpriv: string | null | undefined
 
 /**

@@ -9,9 +9,10 @@ import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { root } from '../../scripts/folders.ts'
 import { expectBooksToBalance } from '../support/books.ts'
+import { programOf } from '../support/clients.ts'
 import type { Script, Scripted } from '../upstreams/support/scripted.ts'
 import { startScripted } from '../upstreams/support/scripted.ts'
-import { runClaude, runLines, whyNotInstalled } from './support/claude-code.ts'
+import { runClaude, runLines } from './support/claude-code.ts'
 
 type Fields = Record<string, unknown>
 
@@ -83,15 +84,12 @@ function reading(protocol: Protocol, path: string, word: string): Script {
   }
 }
 
-describe('Claude Code', function () {
+describe('Claude Code', () => {
+  let cli: string
   let gateway: Gateway
   let scripted: Scripted
   before(async function () {
-    const reason = await whyNotInstalled()
-    if (reason !== null) {
-      console.warn(`    skipped: ${reason}`)
-      return this.skip()
-    }
+    cli = programOf(this, 'claude-code')
     scripted = await startScripted()
     gateway = await startGateway({}, ({ upstreams, models }) => {
       const { sandbox } = upstreams
@@ -119,15 +117,6 @@ describe('Claude Code', function () {
   for (const protocol of ['anthropic', 'openai'] as const) {
     const model = `claude-${protocol}`
 
-    it(`answers a prompt over an upstream of ${protocol}, and pays for it`, async () => {
-      const account = await anAccount(gateway.db, 10_000)
-      const prompt = scripted.prompt(saying(protocol, 'Good morning'))
-      const told = await runClaude({ ...gateway, ...account, model, prompt })
-      expect(told).to.deep.equal({ isError: false, result: 'Good morning', turns: 1, exitCode: 0 })
-      expect(await countsOf(gateway.db, account)).to.include({ calls: 1, charged: 1 })
-      expect(await balanceOf(gateway.db, account.id)).to.be.below(10_000)
-    })
-
     it(`reads a file by its tool over an upstream of ${protocol}, and says what is in it`, async () => {
       const account = await anAccount(gateway.db, 10_000)
       const folder = mkdtempSync(join(tmpdir(), 'tollgate-claude-'))
@@ -135,9 +124,10 @@ describe('Claude Code', function () {
       writeFileSync(path, `The word is ${word}.\n`)
       try {
         const prompt = scripted.prompt(reading(protocol, path, word))
-        const told = await runClaude({ ...gateway, ...account, model, prompt, tools: ['Read'], folder })
+        const told = await runClaude({ cli, ...gateway, ...account, model, prompt, tools: ['Read'], folder })
         expect(told).to.deep.equal({ isError: false, result: `It says ${word}.`, turns: 2, exitCode: 0 })
         expect(await countsOf(gateway.db, account)).to.include({ calls: 2, charged: 2 })
+        expect(await balanceOf(gateway.db, account.id)).to.be.below(10_000)
       } finally {
         rmSync(folder, { recursive: true, force: true })
       }
@@ -149,7 +139,7 @@ describe('Claude Code', function () {
     const [, lines] = /^```sh\n(.*?)^```$/ms.exec(page)!
     expect(lines).to.include('http://localhost:3000')
     const account = await anAccount(gateway.db, 10_000)
-    const printed = await runLines(lines!.replace('http://localhost:3000', gateway.url), account.key)
+    const printed = await runLines(cli, lines!.replace('http://localhost:3000', gateway.url), account.key)
     expect(printed).to.equal('Good morning\n')
     expect(await countsOf(gateway.db, account)).to.include({ calls: 1, charged: 1 })
   })
@@ -165,7 +155,7 @@ describe('Claude Code', function () {
       const error = { type: 'error', error: { type: 'invalid_request_error', message } }
       response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(error))
     })
-    const told = await runClaude({ ...gateway, ...account, model: 'claude-anthropic', prompt })
+    const told = await runClaude({ cli, ...gateway, ...account, model: 'claude-anthropic', prompt })
     expect(told).to.include({ isError: false, result: 'Good morning' })
     expect(betas).to.have.lengthOf(2)
     expect(betas[0]).to.include('context-management')
@@ -174,7 +164,7 @@ describe('Claude Code', function () {
 
   it('is told of an empty balance at its first request, and sends no second one', async () => {
     const account = await anAccount(gateway.db)
-    const told = await runClaude({ ...gateway, ...account, model: 'claude-anthropic', prompt: prompted() })
+    const told = await runClaude({ cli, ...gateway, ...account, model: 'claude-anthropic', prompt: prompted() })
     expect([told.isError, told.exitCode]).to.deep.equal([true, 1])
     expect(told.result).to.match(/402 This call reserves \d+ credits/)
     expect(await countsOf(gateway.db, account)).to.include({ calls: 1, charged: 0 })
@@ -187,7 +177,7 @@ describe('Claude Code', function () {
       limits.push((JSON.parse(body) as Fields).max_tokens)
       saying('anthropic', 'Good morning')(request, response, body)
     })
-    const told = await runClaude({ ...gateway, ...account, model: 'claude-anthropic', prompt })
+    const told = await runClaude({ cli, ...gateway, ...account, model: 'claude-anthropic', prompt })
     expect(told).to.include({ isError: false, result: 'Good morning' })
     expect(limits).to.have.lengthOf(1)
     expect(limits[0]).to.be.within(4096, 31_999)

@@ -149,5 +149,6 @@ describe('a web process with a heap of 512 MB', () => {
     for (const status of refused) expect(status).to.be.oneOf([200, 402, ...LATER])
     expect([...considered.keys()]).to.have.members(Object.keys(ATTACKS))
     for (const [name, status] of considered) expect(status, name).to.be.oneOf([200, 202, 400, 402])
-  })
+    // Some 800 MB are sent, checked and measured, mostly one after the other.
+  }).timeout(300_000)
 })

@@ -166,7 +166,9 @@ describe('the OpenAPI document', () => {
     }
 
     let visitor: Visitor
-    before(async () => {
+    before(async function () {
+      // It calls every endpoint.
+      this.timeout(150_000)
       visitor = createVisitor(gateway, client)
       for (const { send: sendAll } of areas) await sendAll(visitor)
     })

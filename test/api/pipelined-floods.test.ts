@@ -51,8 +51,9 @@ describe('50,000 pipelined requests whose answers nobody reads', () => {
   let installation: Installation
   let web: Program
   let worker: { url: string; pid: number }
-  before(async () => {
-    // The promise is that of the compiled process.
+  // The promise is that of the compiled process.
+  before(async function () {
+    this.timeout(300_000)
     if (buildIsStale()) await build()
     sandbox = await createSandbox({})
     installation = await install(sandbox, { GATEWAY_RATE_LIMIT: '60' })

@@ -11,31 +11,24 @@ import type { TestAccount } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { expectBooksToBalance } from '../support/books.ts'
+import { programOf } from '../support/clients.ts'
 
-/** It is not redistributed: the test installs it into a folder of its own. */
-const CODEX = '@openai/codex@0.169.0'
-
-/** How long an installation, or a turn of the client, may take, in ms. */
-const PATIENCE_MS = 120_000
+/** How long a turn of the client may take, in ms. */
+const TURN_MS = 50_000
 
 const run = promisify(execFile)
 
 /** Ids that Codex knows behind their prefix, and gives its own tools. */
 const MODELS = ['native/gpt-5.5', 'chat/gpt-5.5', 'claude/gpt-5.5']
 
-describe('the Codex command line', function () {
-  this.timeout(5 * PATIENCE_MS)
+describe('the Codex command line', () => {
   let gateway: Gateway
   let account: TestAccount
   let folder: string
+  let codex: string
   before(async function () {
+    codex = programOf(this, 'codex')
     folder = await mkdtemp(join(tmpdir(), 'codex-'))
-    const install = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', CODEX]
-    const failure = await run('npm', install, { timeout: PATIENCE_MS }).then(() => null, String)
-    if (failure !== null) {
-      process.stdout.write(`    skipped: ${CODEX} cannot be installed here: ${failure.slice(0, 200)}\n`)
-      this.skip()
-    }
     gateway = await startGateway({}, ({ upstreams, models }) => {
       const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
       Object.assign(upstreams, {
@@ -53,7 +46,7 @@ describe('the Codex command line', function () {
   })
   after(async () => {
     await (gateway as Gateway | undefined)?.stop()
-    await rm(folder, { recursive: true, force: true })
+    if (folder) await rm(folder, { recursive: true, force: true })
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
@@ -77,18 +70,18 @@ describe('the Codex command line', function () {
     await writeFile(join(home, 'config.toml'), config.join('\n'))
     const args = ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', prompt]
     const env = { PATH: process.env.PATH, HOME: home, CODEX_HOME: home, TOLLGATE_KEY: key }
-    const client = run(join(folder, 'node_modules/.bin/codex'), args, { cwd: work, env, timeout: PATIENCE_MS })
+    const client = run(codex, args, { cwd: work, env, timeout: TURN_MS })
     client.child.stdin?.end()
     const { stdout, stderr } = await client.catch((error: unknown) => error as { stdout: string; stderr: string })
     return { stdout, stderr, work }
   }
 
-  for (const model of MODELS) {
-    it(`answers through ${model}`, async () => {
-      const { stdout, stderr } = await turn(model, prompted('[answer Good morning from the gateway]'))
-      expect(stdout, stderr).to.contain('Good morning from the gateway')
-    })
+  it('answers', async () => {
+    const { stdout, stderr } = await turn(MODELS[0]!, prompted('[answer Good morning from the gateway]'))
+    expect(stdout, stderr).to.contain('Good morning from the gateway')
+  })
 
+  for (const model of MODELS) {
     it(`runs a command through ${model}`, async () => {
       const command = JSON.stringify({ cmd: 'echo made > by-command' })
       const { stderr, work } = await turn(model, prompted(`[call exec_command ${command}]`))

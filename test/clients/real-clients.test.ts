@@ -57,19 +57,6 @@ describe('a client as it is on npm', () => {
     })
   }
 
-  it('that loops over the lines of a stream, as programs in Python do, reads choices[0] of each', async () => {
-    const response = await fetch(`${baseURL}/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: MODEL, stream: true, messages: [{ role: 'user', content: '[answer one two]' }] }),
-    })
-    const lines = (await response.text()).split('\n').filter((line) => line.startsWith('data: '))
-    expect(lines.pop()).to.equal('data: [DONE]')
-    type Chunk = { choices: { delta: { content?: string } }[] }
-    const said = lines.map((line) => (JSON.parse(line.slice(6)) as Chunk).choices[0]!.delta.content ?? '')
-    expect(said.join('')).to.equal('one two')
-  })
-
   describe('@openai/agents with chat completions', () => {
     before(() => setTracingDisabled(true))
 

@@ -8,10 +8,8 @@ import { prompted } from '../../scripts/harness/calling.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
+import { MODELS, startDialects } from '../api/v1/support/responses.ts'
 import { expectBooksToBalance } from '../support/books.ts'
-
-const MODELS = ['native', 'chat', 'claude']
 
 /** Calls of a tool end once its result is there. */
 const CALL = '[call weather {"city":"Lucerne"}]'
@@ -21,20 +19,9 @@ describe('a client that speaks Responses by default', () => {
   let account: TestAccount
   let baseURL: string
   before(async () => {
-    gateway = await startGateway({}, ({ upstreams, models }) => {
-      const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
-      Object.assign(upstreams, {
-        claude: { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') },
-        native: { ...sandbox, protocol: 'responses', baseUrl },
-      })
-      const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
-      for (const id of MODELS) {
-        const upstream = id === 'chat' ? 'sandbox' : id
-        models.push({ id, modality: 'chat', pricing, upstreams: [{ upstream, model: `sandbox/${id}` }] })
-      }
-    })
+    gateway = await startDialects()
     baseURL = `${gateway.url}/v1`
-    account = await anAccount(gateway.db, 1_000_000)
+    account = await anAccount(gateway.db, 100_000_000)
   })
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))

@@ -1,44 +1,22 @@
 import { expect } from 'chai'
-import type { Browser } from 'playwright-core'
-import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { expectBooksToBalance } from '../support/books.ts'
-import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { aCustomer } from './support/customer.ts'
-import { balanceIs, buy, startShop } from './support/shop.ts'
-import type { Shop } from './support/shop.ts'
-import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
+import { balanceIs, buy, shopWithPages } from './support/shop.ts'
+import { PHONE, fitsTheScreen, seriousFaults } from './support/visit.ts'
 
 describe('buying credits in the console', () => {
-  let shop: Shop
-  let gateway: ConsoleGateway
-  let browser: Browser
-  before(async function () {
-    browser = await openBrowser(this)
-    shop = await startShop()
-    gateway = shop.gateway
-  })
-  after(async () => {
-    await closeBrowser()
-    await shop?.stop()
-  })
+  const gateway = shopWithPages()
 
   it('leads from nothing to paid calls; a refund of spent credits is a debt that is repaid first', async () => {
     const email = 'buyer@example.com'
-    const { secret } = await aCustomer(gateway, email, 0)
-    await gateway.person('seller@example.com', { admin: true })
-    const customer = await visit(browser, gateway, { viewport: { width: 1440, height: 900 } })
-    const { page } = customer
-    await customer.signIn(email)
-    await page.getByRole('link', { name: 'Buy credits' }).click()
-    await page.getByRole('heading', { name: 'Buy credits' }).waitFor()
-    expect(await seriousFaults(page)).to.deep.equal([])
+    const { secret } = await gateway.customer(email, 0)
+    const { page, open } = await gateway.signedIn(email, { viewport: { width: 1440, height: 900 } })
+    await open('/credits', 'Credits')
     await buy(page, 'Buy 1,000 credits for €10.00', true)
     await balanceIs(page, '1,100')
     const payments = page.getByTestId('payments')
     await payments.filter({ hasText: /€10\.00\s*1,100\s*Checkout\s*Paid\s*Receipt/ }).waitFor()
     await page.getByTestId('card').getByText('ending in 4242').waitFor()
-    expect(await seriousFaults(page)).to.deep.equal([])
 
     // Automatic top-up says what is wrong beside its field, is turned on, and off again before the balance falls.
     await page.getByLabel('When the balance falls below (credits)').fill('50')
@@ -70,13 +48,14 @@ describe('buying credits in the console', () => {
     const left = (1100 - cost).toLocaleString('en')
     await balanceIs(page, left)
 
-    const operator = await visit(browser, gateway, { viewport: { width: 1440, height: 900 } })
-    await operator.signIn('seller@example.com')
+    const operator = await gateway.signedIn('seller@example.com', {
+      admin: true,
+      viewport: { width: 1440, height: 900 },
+    })
     await operator.open(`/operator/payments?search=${email}`, 'Payments')
     expect(await seriousFaults(operator.page)).to.deep.equal([])
     await operator.page.getByRole('region', { name: 'Payments' }).getByRole('link').first().click()
     await operator.page.getByTestId('spent').getByText(String(cost), { exact: true }).waitFor()
-    expect(await seriousFaults(operator.page)).to.deep.equal([])
     await operator.page.getByRole('button', { name: 'Refund' }).click()
     const refund = operator.page.getByRole('dialog').getByRole('button', { name: 'Refund' })
     await refund.click()
@@ -95,20 +74,13 @@ describe('buying credits in the console', () => {
     await page.getByTestId('ledger').getByText('Debt repaid').waitFor()
 
     // The refusal of the refund is what the browser writes of it.
-    expect(operator.faults(/409/)).to.deep.equal([])
-    expect(shop.faultsOf(customer)).to.deep.equal([])
+    operator.allow(/409/)
     await expectBooksToBalance(gateway.db)
-    await operator.close()
-    await customer.close()
   })
 
   it('sells any amount on a phone, redeems a code, and keeps the setting for low balances', async () => {
-    const email = 'phone@example.com'
-    await gateway.person(email)
-    const customer = await visit(browser, gateway, { viewport: { width: 360, height: 740 } })
-    const { page } = customer
-    await customer.signIn(email)
-    await customer.open('/credits', 'Credits')
+    const { page, open } = await gateway.signedIn('phone@example.com', { viewport: PHONE })
+    await open('/credits', 'Credits')
     await page.getByLabel('Another amount (EUR)').fill('4')
     await page.getByRole('button', { name: 'Buy', exact: true }).click()
     await page.getByTestId('gives').getByText('Choose an amount from €5.00 to €1,000.00.').waitFor()
@@ -129,36 +101,24 @@ describe('buying credits in the console', () => {
     await page.getByRole('button', { name: 'Redeem' }).click()
     await page.getByText('66 credits received. Your balance is 1,300 credits.').waitFor()
     await balanceIs(page, '1,300')
-    expect(shop.faultsOf(customer)).to.deep.equal([])
     await expectBooksToBalance(gateway.db)
-    await customer.close()
   })
 
   it('shows a payment that a bank has still to make, and its credits once it has', async () => {
-    const email = 'slow@example.com'
-    await gateway.person(email)
-    const customer = await visit(browser, gateway)
-    const { page } = customer
-    await customer.signIn(email)
-    await customer.open('/credits', 'Credits')
+    const { page, open } = await gateway.signedIn('slow@example.com')
+    await open('/credits', 'Credits')
     await page.getByRole('button', { name: 'Buy 1,000 credits for €10.00' }).click()
     await page.getByRole('button', { name: 'By bank debit, which stays open' }).click()
     await page.getByTestId('returned').getByText('is not confirmed yet').waitFor()
-    const { data } = await shop.stripe.stripe.checkout.sessions.list({ limit: 1 })
-    await shop.stripe.control('POST', `sessions/${data[0]!.id}/settle`, { paid: true })
+    const { data } = await gateway.stripe.stripe.checkout.sessions.list({ limit: 1 })
+    await gateway.stripe.control('POST', `sessions/${data[0]!.id}/settle`, { paid: true })
     await balanceIs(page, '1,100')
     await page.getByTestId('returned').getByText('Thank you.').waitFor()
-    expect(shop.faultsOf(customer)).to.deep.equal([])
-    await customer.close()
   })
 
   it('says that nothing was paid where a checkout was given up, goes on with it, and cancels it', async () => {
-    const email = 'hesitant@example.com'
-    await gateway.person(email)
-    const customer = await visit(browser, gateway)
-    const { page } = customer
-    await customer.signIn(email)
-    await customer.open('/credits', 'Credits')
+    const { page, open } = await gateway.signedIn('hesitant@example.com')
+    await open('/credits', 'Credits')
     await page.getByRole('button', { name: 'Buy 1,000 credits for €10.00' }).click()
     await page.getByRole('link', { name: 'Back without paying' }).click()
     const returned = page.getByTestId('returned')
@@ -171,17 +131,11 @@ describe('buying credits in the console', () => {
     await page.getByTestId('payments').getByRole('button', { name: 'Cancel' }).click()
     await page.getByTestId('payments').getByText('Expired').waitFor()
     expect(await page.getByTestId('payments').getByRole('link', { name: 'Continue' }).count()).to.equal(0)
-    expect(shop.faultsOf(customer)).to.deep.equal([])
-    await customer.close()
   })
 
   it('says in the console that an automatic top-up failed, why, and when it is tried again', async () => {
-    const email = 'declined@example.com'
-    await gateway.person(email)
-    const customer = await visit(browser, gateway)
-    const { page } = customer
-    await customer.signIn(email)
-    await customer.open('/credits', 'Credits')
+    const { page, open } = await gateway.signedIn('declined@example.com')
+    await open('/credits', 'Credits')
     await buy(page, 'Buy 1,000 credits for €10.00', true)
     const { account_id: id } = await gateway
       .db('payments')
@@ -199,12 +153,10 @@ describe('buying credits in the console', () => {
         top_up_retry_at: gateway.db.raw("now() + interval '8 hours'"),
       })
     await gateway.db('accounts').where({ id }).update({ top_up_below: 10 })
-    await customer.open('/credits', 'Credits')
+    await open('/credits', 'Credits')
     const failure = page.getByTestId('top-up-failure')
     await failure.getByText('The last automatic top-up failed').waitFor()
     await failure.getByText('The card has insufficient funds.').waitFor()
     expect(await seriousFaults(page)).to.deep.equal([])
-    expect(shop.faultsOf(customer)).to.deep.equal([])
-    await customer.close()
   })
 })

@@ -1,37 +1,26 @@
 import { expect } from 'chai'
-import type { Browser } from 'playwright-core'
 import { publicId } from '../../src/shared/platform/ids.ts'
-import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { get, post } from '../../scripts/harness/http.ts'
-import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
-import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import { PASSWORD } from '../../scripts/harness/console-gateway.ts'
 import { until } from '../../scripts/harness/until.ts'
-import { withinOneDay } from '../support/one-day.ts'
-import { holds, seriousFaults, visit } from './support/visit.ts'
-import { aCustomer } from './support/customer.ts'
+import { consoleWithPages, fillSignIn } from './support/pages.ts'
+import { seriousFaults, holds } from './support/visit.ts'
 
 const CALLER = 'caller@example.com'
 
-describe('the pages of the console', () => {
-  let gateway: ConsoleGateway
-  let browser: Browser
+describe('details of pages of the console', () => {
+  const gateway = consoleWithPages()
   let secret: string
-  before(async function () {
-    browser = await openBrowser(this)
-    gateway = await startConsoleGateway()
-    secret = (await aCustomer(gateway, CALLER, 1000)).secret
-  })
-  after(async () => {
-    await closeBrowser()
-    await gateway?.stop()
+  before(async () => {
+    secret = (await gateway.customer(CALLER, 1000)).secret
   })
 
   it('show first steps until a call has succeeded, and count a refused call as received', async () => {
     const email = 'beginner@example.com'
-    const beginner = await aCustomer(gateway, email, 100)
-    const { page, signIn, faults, close } = await visit(browser, gateway)
+    const beginner = await gateway.customer(email, 100)
     await post(`${gateway.url}/v1/images/generations`, beginner.secret, { model: 'no-such-model', prompt: 'a fox' })
-    await signIn(email)
+    const { page, open } = await gateway.signedIn(email)
+    await open('/overview', 'Overview')
     await page.getByRole('region', { name: 'Calls' }).locator('tbody tr').waitFor()
     await page.getByRole('heading', { name: 'First steps' }).waitFor()
     await page.getByText('0 calls, refunded').waitFor()
@@ -44,14 +33,12 @@ describe('the pages of the console', () => {
     await page.keyboard.press('Escape')
     await post(`${gateway.url}/v1/images/generations`, beginner.secret, { model: 'sandbox-image', prompt: 'a fox' })
     await page.getByRole('heading', { name: 'First steps' }).waitFor({ state: 'detached' })
-    expect(faults()).to.deep.equal([])
-    await close()
   })
 
   it('return to where a call was opened, and do not open it again', async () => {
     await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
-    const { page, signIn, open, close } = await visit(browser, gateway)
-    await signIn(CALLER)
+    const { page, open } = await gateway.signedIn(CALLER)
+    await open('/overview', 'Overview')
     await page.getByRole('region', { name: 'Calls' }).locator('tbody tr a').first().click()
     await page.getByRole('dialog', { name: 'Call' }).waitFor()
     const address = page.url()
@@ -65,12 +52,11 @@ describe('the pages of the console', () => {
     await page.goBack()
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
     expect(await page.getByRole('dialog').count()).to.equal(0)
-    await close()
   })
 
   it('show the answer of a chat in whichever dialect it was asked, until it is no longer kept', async () => {
     const email = 'agent@example.com'
-    const agent = await aCustomer(gateway, email, 10_000)
+    const agent = await gateway.customer(email, 10_000)
     const messages = [{ role: 'user', content: '[answer **well** yes]' }]
     const tool = { name: 'look', input_schema: { type: 'object' } }
     const asked = { model: 'sandbox-chat', max_tokens: 100 }
@@ -84,8 +70,8 @@ describe('the pages of the console', () => {
         said: 'Calls the tool look',
       },
     ]
-    const { page, signIn, open, faults, close } = await visit(browser, gateway)
-    await signIn(email)
+    const { page, open, allow } = await gateway.signedIn(email)
+    await open('/overview', 'Overview')
     const dialog = page.getByRole('dialog', { name: 'Call' })
     const ids: string[] = []
     for (const { path, body, api, said } of calls) {
@@ -99,8 +85,8 @@ describe('the pages of the console', () => {
       await dialog.locator('summary', { hasText: 'Answer' }).click()
       await dialog.getByTestId('answer').getByText(said.split(' ').at(-1)!).first().waitFor()
       expect((await dialog.getByTestId('answer').innerText()).replaceAll(/\s+/g, ' ')).to.contain(said)
-      expect(await seriousFaults(page)).to.deep.equal([])
     }
+    expect(await seriousFaults(page)).to.deep.equal([])
     await open('/calls?dialect=chat', 'Calls')
     await until('one call is listed', async () => (await page.locator('tbody tr').count()) === 1)
     await gateway.db('call_results').update({ expires_at: gateway.db.fn.now() })
@@ -108,13 +94,11 @@ describe('the pages of the console', () => {
     await open(`/calls/${ids[1]}`, 'Calls')
     await dialog.locator('summary', { hasText: 'Answer' }).click()
     await dialog.getByText('The answer is no longer kept.').waitFor()
-    expect(faults(/status of 410/)).to.deep.equal([])
-    await close()
+    allow(/status of 410/)
   })
 
   it("show a new key's secret until its own button is pressed", async () => {
-    const { page, signIn, open, close } = await visit(browser, gateway)
-    await signIn(CALLER)
+    const { page, open } = await gateway.signedIn(CALLER)
     await open('/keys', 'Keys')
     await page.getByRole('button', { name: 'New key' }).click()
     await page.getByLabel('Name').fill('kept')
@@ -127,12 +111,11 @@ describe('the pages of the console', () => {
     await page.getByTestId('secret').waitFor()
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByTestId('secret').waitFor({ state: 'detached' })
-    await close()
   })
 
-  it('describe a fault beside its field, with its label, and focus the field', async () => {
-    const { page, signIn, open, close } = await visit(browser, gateway)
-    await signIn(CALLER)
+  it('describe a fault next to its field, with its label, and focus the field', async () => {
+    const { page, open, allow } = await gateway.signedIn(CALLER)
+    allow(/400/)
     await open('/settings', 'Settings')
     const picture = page.getByLabel('Picture')
     await picture.fill('http://example.com/me.png')
@@ -142,7 +125,6 @@ describe('the pages of the console', () => {
     expect(await fault.innerText()).to.match(/^Picture must /)
     expect(await picture.getAttribute('aria-describedby')).to.contain(await fault.getAttribute('id'))
     await holds(page, `document.activeElement.name === 'avatarUrl'`)
-    await close()
   })
 
   it('show the expiry of credits on the chosen day in every time zone', async () => {
@@ -155,26 +137,16 @@ describe('the pages of the console', () => {
       origin: 'bonus',
       expiresAt,
     })
-    const { page, signIn, open, close } = await visit(browser, gateway, {
+    const { page, open } = await gateway.signedIn(email, {
       timezoneId: 'America/Los_Angeles',
       locale: 'en-US',
     })
-    await signIn(email)
     await open('/credits', 'Credits')
     await page.getByText(`Dec 31, ${expiresAt.slice(0, 4)} UTC`).waitFor()
-    await close()
-  })
-
-  it('have a link home on a phone', async () => {
-    const { page, signIn, close } = await visit(browser, gateway, { viewport: { width: 360, height: 740 } })
-    await signIn(CALLER)
-    await page.getByRole('link', { name: 'Tollgate' }).waitFor()
-    await close()
   })
 
   it('continue an answer while other pages are open, and focus the message field after Stop', async () => {
-    const { page, signIn, open, close } = await visit(browser, gateway)
-    await signIn(CALLER)
+    const { page, open } = await gateway.signedIn(CALLER)
     await open('/playground', 'Playground')
     const code = async (): Promise<string> => {
       await page.getByRole('button', { name: 'As code' }).click()
@@ -183,9 +155,6 @@ describe('the pages of the console', () => {
       return text
     }
     expect(await code()).to.contain('Your message')
-    await page.getByRole('button', { name: 'Paste a key' }).click()
-    await page.getByLabel('API key').fill(secret)
-    await page.getByRole('button', { name: 'Use key' }).click()
     const message = page.getByLabel('Message')
     await message.fill('[hold] please answer')
     await message.press('Enter')
@@ -200,62 +169,26 @@ describe('the pages of the console', () => {
     expect(await code())
       .to.contain('please answer')
       .and.not.to.contain('Your message')
-    await close()
-  })
-
-  it('find models by words and kind, and give each a page', async () => {
-    const { page, signIn, open, faults, close } = await visit(browser, gateway)
-    await signIn(CALLER)
-    await open('/models', 'Models')
-    await page.getByLabel('Search').fill('sandbox')
-    await page.getByLabel('Kind').selectOption('video')
-    await until('only videos are listed', async () => {
-      const kinds = await page.locator('.models .kind').allInnerTexts()
-      return kinds.length > 0 && kinds.every((kind) => kind === 'Video')
-    })
-    await page.getByLabel('Search').fill('there is no such word')
-    await page.getByText('No matching models').waitFor()
-    await open('/models/sandbox-chat', 'sandbox-chat')
-    await page.getByText('/v1/chat/completions').waitFor()
-    expect(faults()).to.deep.equal([])
-    await close()
-  })
-
-  it('keep pictures together in a gallery, which leads to their calls', async () => {
-    await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
-    const { page, signIn, open, faults, close } = await visit(browser, gateway)
-    await signIn(CALLER)
-    await open('/gallery', 'Gallery')
-    await holds(page, `document.querySelector('.gallery img')?.naturalWidth > 1`)
-    await page.locator('.gallery li a[href^="/calls/"]').first().click()
-    await page.getByTestId('trail').waitFor()
-    await page.keyboard.press('Escape')
-    await page.getByRole('heading', { level: 1, name: 'Gallery' }).waitFor()
-    expect(faults()).to.deep.equal([])
-    await close()
   })
 
   it('name the devices of sessions, and sign out everywhere else', async () => {
     const email = 'traveller@example.com'
     const { token } = await gateway.person(email, {})
-    const { page, signIn, open, close } = await visit(browser, gateway, {
+    const { page, open } = await gateway.visit({
       userAgent: 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0',
     })
-    await signIn(email)
-    await open('/settings', 'Settings')
+    await open('/sign-in?next=/settings', 'Sign in')
+    await fillSignIn({ page }, email)
     await page.getByText('Firefox on Windows').waitFor()
     await page.getByRole('button', { name: 'Sign out everywhere else' }).click()
     await until('one session is left', async () => (await page.locator('.sessions li').count()) === 1)
     expect((await get(`${gateway.url}/api/auth/me`, token)).status).to.equal(401)
-    await close()
   })
 
   it('change the address of an account by the mailed link, and delete the account, saying what is lost', async () => {
     const email = 'mover@example.com'
     const next = 'moved@example.com'
-    await gateway.person(email, { credits: 1200 })
-    const { page, signIn, open, faults, close } = await visit(browser, gateway)
-    await signIn(email)
+    const { page, open, allow } = await gateway.signedIn(email, { credits: 1200 })
     await open('/settings', 'Settings')
     const form = page.locator('section', { has: page.getByRole('heading', { name: 'E-mail address' }) })
     await form.getByLabel('New address').fill(email)
@@ -289,32 +222,6 @@ describe('the pages of the console', () => {
     await dialog.getByRole('button', { name: 'Delete my account' }).click()
     await page.getByText('Your account has been deleted.').waitFor()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    expect(faults(/status of 4(00|09)/)).to.deep.equal([])
-    await close()
-  })
-
-  it('tell the total of a day, and lead from it to its calls', async () => {
-    await withinOneDay()
-    await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
-    const { page, signIn, close } = await visit(browser, gateway)
-    await signIn(CALLER)
-    const today = new Date().toISOString().slice(0, 10)
-    await page.getByLabel('Show').selectOption('calls')
-    await page.getByRole('heading', { name: 'Calls per day (UTC)' }).waitFor()
-    const plot = page.locator('.plot canvas')
-    const overToday = { x: 0, y: 0 }
-    // The page may still move while its parts arrive.
-    await until('the calls of today to be counted', async () => {
-      const { x, y, width, height } = (await plot.boundingBox())!
-      Object.assign(overToday, { x: x + width - 25, y: y + height / 2 })
-      await page.mouse.move(overToday.x, y - 20)
-      await page.mouse.move(overToday.x, overToday.y)
-      return /\(UTC\): [1-9]/.test(await page.locator('figcaption strong').innerText())
-    })
-    await page.locator('.plot.chosen').waitFor()
-    await page.mouse.click(overToday.x, overToday.y)
-    await page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor()
-    expect(new URL(page.url()).search).to.equal(`?from=${today}&to=${today}`)
-    await close()
+    allow(/status of 4(00|09)/)
   })
 })

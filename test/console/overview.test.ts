@@ -2,35 +2,22 @@ import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Browser, Route } from 'playwright-core'
+import type { Route } from 'playwright-core'
 import { root } from '../../scripts/folders.ts'
-import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { aGrant } from '../../scripts/harness/factories.ts'
 import { post } from '../../scripts/harness/http.ts'
-import { findUserByEmail } from '../../src/shared/identity/users.ts'
 import { until } from '../../scripts/harness/until.ts'
-import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
-import type { ConsoleGateway } from '../../scripts/harness/console-gateway.ts'
-import { holds, seriousFaults, visit } from './support/visit.ts'
-import { aCustomer } from './support/customer.ts'
+import { withinOneDay } from '../support/one-day.ts'
+import { consoleWithPages } from './support/pages.ts'
+import { PHONE, seriousFaults, holds } from './support/visit.ts'
 
 describe('the overview', () => {
-  let gateway: ConsoleGateway
-  let browser: Browser
-  before(async function () {
-    browser = await openBrowser(this)
-    gateway = await startConsoleGateway()
-  })
-  after(async () => {
-    await closeBrowser()
-    await gateway?.stop()
-  })
+  const gateway = consoleWithPages()
+  beforeEach(withinOneDay)
 
   it('loads at most 90 kB of JavaScript, gzipped, chart and all', async () => {
-    await gateway.person('light@example.com')
-    const { page, signIn, close } = await visit(browser, gateway)
-    await signIn('light@example.com')
-    await page.reload()
+    const { page, open } = await gateway.signedIn('light@example.com')
+    await open('/overview', 'Overview')
     await page.locator('.plot canvas').waitFor()
     const scripts = await page.evaluate<string[]>(
       `performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => /console.*[.]js$/.test(name))`,
@@ -40,17 +27,15 @@ describe('the overview', () => {
       (name) => gzipSync(readFileSync(join(root, 'dist/console', new URL(name).pathname))).length,
     )
     expect(sizes.reduce((sum, one) => sum + one, 0)).to.be.at.most(90_000)
-    await close()
   })
 
   it("has the chart's numbers as a table, and says when credits run low or expire soon", async () => {
-    const { secret } = await aCustomer(gateway, 'reader@example.com', 70)
-    const { account_id: id } = (await findUserByEmail(gateway.db, 'reader@example.com'))!
+    const { id, secret } = await gateway.customer('reader@example.com', 70)
     await aGrant(gateway.db, id, { amount: 5, days: 3 })
     await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
     await aGrant(gateway.db, id, { amount: 7, days: 3 })
-    const { page, signIn, faults, close } = await visit(browser, gateway)
-    await signIn('reader@example.com')
+    const { page, open } = await gateway.signedIn('reader@example.com')
+    await open('/overview', 'Overview')
     await page.getByTestId('low').getByText('Your balance is low: 42 credits.').waitFor()
     await page.getByTestId('low').getByText('about 7 days').waitFor()
     await page.getByTestId('expiring').getByText('7 credits expire soon').waitFor()
@@ -60,13 +45,10 @@ describe('the overview', () => {
     const cells = page.getByRole('region', { name: 'Usage', exact: true }).locator('tbody td')
     await cells.first().waitFor()
     expect((await cells.allInnerTexts()).slice(1)).to.deep.equal(['sandbox-image', '1', '0', '40', '0', '0'])
-    expect(faults()).to.deep.equal([])
-    await close()
   })
 
   it('shows credits, calls, errors, tokens and latency, by model or by key', async () => {
-    const { secret, token } = await aCustomer(gateway, 'divided@example.com', 500)
-    const { account_id: id } = (await findUserByEmail(gateway.db, 'divided@example.com'))!
+    const { id, secret, token } = await gateway.customer('divided@example.com', 500)
     const { json } = await post(`${gateway.url}/api/keys`, token, { name: 'second' })
     const image = (key: string, prompt: string) =>
       post(`${gateway.url}/v1/images/generations`, key, { model: 'sandbox-image', prompt })
@@ -79,8 +61,8 @@ describe('the overview', () => {
       ['sandbox-chat', 900],
     ] as const)
       await gateway.db('calls').where({ model, account_id: id }).update({ latency_ms: ms })
-    const { page, signIn, faults, close } = await visit(browser, gateway)
-    await signIn('divided@example.com')
+    const { page, open } = await gateway.signedIn('divided@example.com')
+    await open('/overview', 'Overview')
     await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('900 ms').waitFor()
     await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('95% within 6.2 s').waitFor()
     await page.getByText('1 call, refunded', { exact: true }).waitFor()
@@ -125,17 +107,14 @@ describe('the overview', () => {
     const listed = page.getByRole('region', { name: 'Calls' }).locator('tbody tr')
     await until('one call is listed', async () => (await listed.count()) === 1)
     expect(await listed.locator('td[data-label=Tokens]').innerText()).to.equal(tokens)
-    await page.setViewportSize({ width: 360, height: 740 })
+    await page.setViewportSize(PHONE)
     await listed.locator('td[data-label=Tokens]').waitFor({ state: 'hidden' })
-    expect(faults()).to.deep.equal([])
-    await close()
   })
 
   it('asks for each thing once, and draws its chart once, though the latency comes later', async () => {
-    const { secret } = await aCustomer(gateway, 'once@example.com', 500)
+    const { secret } = await gateway.customer('once@example.com', 500)
     await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
-    const { page, signIn, faults, close } = await visit(browser, gateway)
-    await signIn('once@example.com')
+    const { page } = await gateway.signedIn('once@example.com')
     const asked: string[] = []
     page.on('request', (request) => {
       const { pathname } = new URL(request.url())
@@ -152,11 +131,8 @@ describe('the overview', () => {
     const held = new Promise<Route>((resolve) => {
       hold = resolve
     })
-    // What the page asked for before it is loaded anew is not counted.
-    await page.locator('.plot canvas').waitFor()
     await page.route('**/api/usage/latency*', (route) => hold(route))
-    asked.length = 0
-    const [, latency] = await Promise.all([page.reload(), held])
+    const [, latency] = await Promise.all([page.goto(`${gateway.url}/overview`), held])
     await page.locator('.plot canvas').waitFor()
     await latency.continue()
     await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('95% within').waitFor()
@@ -164,14 +140,11 @@ describe('the overview', () => {
     expect(await page.evaluate('window.charts')).to.equal(1)
     expect(asked.toSorted()).to.deep.equal([...new Set(asked)].toSorted())
     expect(asked).to.include.members(['/api/usage', '/api/usage/latency', '/api/calls', '/api/account', '/api/keys'])
-    expect(faults()).to.deep.equal([])
-    await close()
   })
 
   it('leaves no number alone in a row but the balance of a phone', async () => {
-    await gateway.person('rows@example.com')
-    const { page, signIn, close } = await visit(browser, gateway, { viewport: { width: 1440, height: 900 } })
-    await signIn('rows@example.com')
+    const { page, open } = await gateway.signedIn('rows@example.com', { viewport: { width: 1440, height: 900 } })
+    await open('/overview', 'Overview')
     await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('no call has succeeded').waitFor()
     const rows = `(() => {
       const tops = [...document.querySelectorAll('.tile')].map((tile) => Math.round(tile.getBoundingClientRect().top))
@@ -185,6 +158,29 @@ describe('the overview', () => {
       await page.setViewportSize({ width, height: 900 })
       await holds(page, `${rows} === '${expected}'`)
     }
-    await close()
+  })
+
+  it('shows the total of a day, and leads from it to its calls', async () => {
+    const { secret } = await gateway.customer('daily@example.com', 100)
+    await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, open } = await gateway.signedIn('daily@example.com')
+    await open('/overview', 'Overview')
+    const today = new Date().toISOString().slice(0, 10)
+    await page.getByLabel('Show').selectOption('calls')
+    await page.getByRole('heading', { name: 'Calls per day (UTC)' }).waitFor()
+    const plot = page.locator('.plot canvas')
+    const overToday = { x: 0, y: 0 }
+    // The page may still move while its parts arrive.
+    await until('the calls of today to be counted', async () => {
+      const { x, y, width, height } = (await plot.boundingBox())!
+      Object.assign(overToday, { x: x + width - 25, y: y + height / 2 })
+      await page.mouse.move(overToday.x, y - 20)
+      await page.mouse.move(overToday.x, overToday.y)
+      return /\(UTC\): [1-9]/.test(await page.locator('figcaption strong').innerText())
+    })
+    await page.locator('.plot.chosen').waitFor()
+    await page.mouse.click(overToday.x, overToday.y)
+    await page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor()
+    expect(new URL(page.url()).search).to.equal(`?from=${today}&to=${today}`)
   })
 })

@@ -16,7 +16,9 @@ import { callOnce, chat, image, video } from './clients.ts'
 
 const FUNDS = 10_000
 
-describe('workers and the calls that could end them', () => {
+describe('workers and the calls that could end them', function () {
+  // Three workers start, one after the other, each after the stall check of the one before.
+  this.timeout(150_000)
   let sandbox: Sandbox
   let town: Installation
   let web: Program

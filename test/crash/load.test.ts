@@ -26,7 +26,9 @@ const MEASURED = 9
 /** How often web and worker are replaced. */
 const GENERATIONS = inSoak ? 2 : 1
 
-describe('a gateway under load', () => {
+describe('a gateway under load', function () {
+  // The flood takes up to a minute of its upstream's time.
+  this.timeout(240_000)
   let sandbox: Sandbox
   let town: Installation
   let web: Program
@@ -69,7 +71,7 @@ describe('a gateway under load', () => {
         `beside ${waiting} waiting calls of another account ${Math.round(beside)} ms (median)`,
     )
     expect(waiting, 'the flood still waits').to.be.above(0)
-    const flood = await untilEnded(town.db, flooder.id)
+    const flood = await untilEnded(town.db, flooder.id, 120_000)
     const besides = (await callsOf(town.db, other.id)).slice(-MEASURED)
     const overtaken = besides.map(
       ({ created_at, finished_at }) =>

@@ -27,7 +27,7 @@ const openai = { protocol: 'openai', modality: 'chat' } as const
 const SILENT = '[tokens 60] [hang-after 20]'
 
 /** Until the queue has missed a worker, its web process has had its time, and a refund was made; in ms. */
-const LONGEST_MS = 60_000
+const LONGEST_MS = 45_000
 
 const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / 3)
 

@@ -27,7 +27,9 @@ const RECONCILER_STEPS = ['call.enqueuing', 'call.enqueued'] as const
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
-describe('calls that a killed process left', () => {
+describe('calls that a killed process left', function () {
+  // All of them run at once: the first one waits for the processes of all.
+  this.timeout(180_000)
   let sandbox: Sandbox
   const installations: Installation[] = []
   let runs: Record<keyof ReturnType<typeof scenarios>, () => Promise<void>>

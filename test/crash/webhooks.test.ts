@@ -87,7 +87,8 @@ describe('an event', () => {
     expect(others[0]!.headers['webhook-id']).to.equal(first!.headers['webhook-id'])
     await Promise.all([next.kill(), web.kill()])
     await receiver.stop()
-  })
+    // Four processes start, one after the other.
+  }).timeout(150_000)
 
   it('is told of every call once, whoever dies and whatever its receivers do', async () => {
     const audience = await openAudience(town)

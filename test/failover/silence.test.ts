@@ -51,7 +51,9 @@ const SUBJECTS: Subject[] = [
 ]
 
 for (const { name, settings, callMs } of SUBJECTS) {
-  describe(`a ${name} that vanishes without a word`, () => {
+  describe(`a ${name} that vanishes without a word`, function () {
+    // Two calls, one after the other, may take `callMs`.
+    this.timeout(3 * callMs + 60_000)
     let serverPort: number
     let address: MovingAddress
     let gateway: Gateway

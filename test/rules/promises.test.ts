@@ -68,5 +68,6 @@ describe('promises', () => {
     } finally {
       rmSync(folder, { recursive: true })
     }
-  })
+    // The linter reads the types of all packages.
+  }).timeout(180_000)
 })

@@ -45,6 +45,8 @@ export async function runMocha(
     cli,
     '--exit',
     '--forbid-only',
+    // At full length and in the place of others, tests take longer than .mocharc.json allows them.
+    '--timeout=400000',
     '--recursive',
     ...(bail ? ['--bail'] : []),
     ...tests,

@@ -13,7 +13,7 @@ import { until } from '../../scripts/harness/until.ts'
 import type { Kind } from './support/started.ts'
 import { Started, compiled, longestMs, refusalOf } from './support/started.ts'
 
-describe('a process that starts before what it needs', function () {
+describe('a process that starts before what it needs', () => {
   let redis: PrivateRedis
   let databaseUrl: string
   let longest: number
@@ -24,6 +24,7 @@ describe('a process that starts before what it needs', function () {
   const silent = createServer(() => {})
   const mute = (): number => (silent.address() as AddressInfo).port
   before(async function () {
+    // It may build.
     this.timeout(300_000)
     await compiled()
     longest = await longestMs()
@@ -68,10 +69,11 @@ describe('a process that starts before what it needs', function () {
     expect(await stopping.ended).to.equal(0)
   }
 
-  it('a worker logs that Redis is unreachable, survives SIGHUP meanwhile, and works once Redis is there', async () => {
+  it('a worker logs that Redis is away, survives SIGHUP meanwhile, works once Redis is there, and drains', async () => {
     await redis.kill()
     const [worker, url] = await start('worker', {
       NODE_ENV: 'production',
+      DRAIN_SECONDS: '10',
       GATEWAY_RATELIMIT: '5',
       BASE_URL: 'http://localhost:3000',
     })
@@ -83,11 +85,13 @@ describe('a process that starts before what it needs', function () {
     await redis.start()
     await worker.says('worker process running')
     await until('it to be ready', async () => (await readiness(url)).status === 200)
-    // What is odd and no reason to refuse is said before anything else.
+    // What is odd and no reason to refuse is logged before anything else.
     const warnings = worker.lines.join('\n')
     expect(warnings).to.match(/GATEWAY_RATELIMIT is unknown.*Did you mean GATEWAY_RATE_LIMIT\?/)
     expect(warnings).to.match(/SMTP_URL is not set/)
     expect(warnings).to.match(/BASE_URL is local/)
+    // An idle one, too, is not ready any more before it closes its port.
+    await expectToDrain(worker, url)
   })
 
   it('ends at a SIGTERM while it waits', async () => {
@@ -97,50 +101,33 @@ describe('a process that starts before what it needs', function () {
     expect(await worker.ended).to.equal(128 + 15)
   })
 
-  const unknown = { DATABASE_URL: 'postgres://postgres.invalid/x', REDIS_URL: 'redis://redis.invalid' }
-  const refusing = { DATABASE_URL: 'postgres://127.0.0.1:9/x', REDIS_URL: 'redis://127.0.0.1:9' }
   const hanging = () => ({ DATABASE_URL: `postgres://127.0.0.1:${mute()}/x`, REDIS_URL: `redis://127.0.0.1:${mute()}` })
-  const cases: { how: string; settings: () => Record<string, string>; kinds: ('web' | 'worker' | 'release')[] }[] = [
-    { how: 'unknown by name', settings: () => unknown, kinds: ['web', 'worker', 'release'] },
-    { how: 'not listening', settings: () => refusing, kinds: ['web', 'worker', 'release'] },
-    { how: 'silent', settings: hanging, kinds: ['web', 'worker', 'release'] },
-    // One at a time: nothing may wait for the other first.
-    { how: 'silent, Redis alone', settings: () => ({ REDIS_URL: hanging().REDIS_URL }), kinds: ['web', 'worker'] },
-  ]
-  for (const { how, settings, kinds } of cases) {
-    for (const kind of kinds) {
-      const services = kind === 'release' ? ['postgres'] : how.includes('alone') ? ['redis'] : ['postgres', 'redis']
-      it(`says in 5 s which service is away, waits, and is not ready meanwhile: ${kind}, ${how}`, async () => {
-        const [started, url] = await start(kind, settings())
-        const said = await Promise.all(
-          services.map((one) => started.says(one === 'redis' ? 'Redis is away' : 'Postgres is away')),
-        )
-        for (const line of said) expect(JSON.parse(line)).to.include({ level: 'warn', process: kind })
-        expect(said.join()).not.to.match(/Knex|pool/)
-        if (kind !== 'release') {
-          const ready = await until(`${kind} to listen`, () => readiness(url).catch(() => null))
-          expect(ready).to.deep.equal({ status: 503, down: services })
-        }
-        expect(await started.ownMsUntil(said.at(-1)!), 'ms until it said so').to.be.below(longest)
-      })
-    }
-  }
 
-  for (const [how, settings] of [
-    ['not listening', () => refusing],
-    ['silent', hanging],
-  ] as const) {
-    it(`a command ends in 5 s with a sentence where Postgres is away: ${how}`, async () => {
-      const { code, lines, ownMs } = await refusalOf('admin', settings())
-      expect(lines.join('\n')).to.match(/^Postgres is away: (no answer|connect ECONNREFUSED 127\.0\.0\.1:9)\.$/)
-      expect(code).to.equal(1)
-      expect(ownMs, 'ms until it ended').to.be.below(longest)
-    })
-  }
+  it('a web process logs in 5 s which services are away, waits, and is not ready meanwhile', async () => {
+    const [web, url] = await start('web', hanging())
+    const said = await Promise.all(['Redis is away', 'Postgres is away'].map((words) => web.says(words)))
+    for (const line of said) expect(JSON.parse(line)).to.include({ level: 'warn', process: 'web' })
+    const ready = await until('it to listen', () => readiness(url).catch(() => null))
+    expect(ready).to.deep.equal({ status: 503, down: ['postgres', 'redis'] })
+    expect(await web.ownMsUntil(said.at(-1)!), 'ms until it was logged').to.be.below(longest)
+  })
+
+  it('the release phase logs in 5 s that Postgres is away, and waits', async () => {
+    const [release] = await start('release', { DATABASE_URL: 'postgres://127.0.0.1:9/x' })
+    const said = await release.says('Postgres is away')
+    expect(JSON.parse(said)).to.include({ level: 'warn', process: 'release' })
+    expect(await release.ownMsUntil(said), 'ms until it was logged').to.be.below(longest)
+  })
+
+  it('a command ends in 5 s with a sentence where Postgres is silent', async () => {
+    const { code, lines, ownMs } = await refusalOf('admin', hanging())
+    expect([code, lines]).to.deep.equal([1, ['Postgres is away: no answer.']])
+    expect(ownMs, 'ms until it ended').to.be.below(longest)
+  })
 
   it('a web process is ready after schema and catalogue, and not any more before it closes its port', async () => {
     for (const _ of await migrationSource.getMigrations([])) await db.migrate.down({ migrationSource })
-    const [web, url] = await start('web', { DRAIN_SECONDS: '15' })
+    const [web, url] = await start('web', { DRAIN_SECONDS: '10' })
     await web.says('web process listening')
     await web.says('has not been migrated')
     expect(await readiness(url)).to.deep.equal({ status: 503, down: ['schema'] })
@@ -161,11 +148,5 @@ describe('a process that starts before what it needs', function () {
     await until('it to be ready', async () => (await readiness(url)).status === 200)
 
     await expectToDrain(web, url)
-  })
-
-  it('an idle worker, too, is not ready any more before it closes its port', async () => {
-    const [worker, url] = await start('worker', { DRAIN_SECONDS: '15' })
-    await until('it to be ready', async () => (await readiness(url).catch(() => null))?.status === 200)
-    await expectToDrain(worker, url)
   })
 })

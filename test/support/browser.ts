@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { findProgram } from '../../scripts/services/processes.ts'
-import { runTool } from '../../scripts/tools.ts'
+import { afterFile } from '../../scripts/harness/after-file.ts'
+import { browserProgram } from '../../scripts/services/processes.ts'
+import { PREPARATION } from '../../scripts/testing/clients.ts'
 import { tellAtFailure } from './at-failure.ts'
 
 /**
@@ -28,50 +28,40 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-const find = (): string | undefined =>
-  findProgram('chromium') ?? findProgram('chromium-browser') ?? findProgram('google-chrome')
-
-/** Debian's package, if this process can install it: CI machines start empty. */
-async function install(): Promise<string | undefined> {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return undefined
-  const packages = ['install', '-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=300', 'chromium']
-  process.stderr.write('installing chromium for the tests of the pages\n')
-  if (!(await runTool('apt-get', packages)).ok) {
-    await runTool('apt-get', ['update', '-q'])
-    await runTool('apt-get', packages)
-  }
-  return find()
-}
-
 let browser: Promise<Browser | null> | undefined
 
 async function launch(): Promise<Browser | null> {
-  const executablePath = find() ?? (await install())
+  const executablePath = browserProgram()
   return executablePath === undefined ? null : chromium.launch({ executablePath, args: FLAGS })
 }
 
-/** Starts a headless Chromium for a file of tests. Without one they are skipped, with a message. */
+/**
+ * The headless Chromium of this process, started at first use. Without one the tests are skipped, with a message.
+ * In a worker of mocha it ends with the worker.
+ */
 export async function openBrowser(test: Mocha.Context): Promise<Browser> {
+  // The first file may build the console.
   test.timeout(300_000)
   browser ??= launch()
   const opened = await browser
-  if (opened) return opened
-  process.stderr.write('skipped: there is no chromium on this machine and it cannot be installed here\n')
-  return test.skip()
+  if (opened === null) {
+    process.stderr.write(`    skipped: there is no Chromium. Install it with \`${PREPARATION}\`.\n`)
+    return test.skip()
+  }
+  if (process.env['MOCHA_WORKER_ID'] === undefined) afterFile(endBrowser)
+  return opened
 }
 
-/**
- * Closes the browser after a file of tests, if it was started. In a worker of mocha only what the file opened: the next
- * file of the worker has the same browser, which ends with the worker.
- */
-export async function closeBrowser(): Promise<void> {
+async function endBrowser(): Promise<void> {
   const opened = await browser
-  if (opened?.isConnected() && process.env['MOCHA_WORKER_ID'] !== undefined) {
-    await Promise.all(opened.contexts().map((context) => context.close()))
-    return
-  }
   browser = undefined
   await opened?.close()
+}
+
+/** Closes the pages that a file of tests has left open. */
+export async function closeBrowser(): Promise<void> {
+  const opened = await browser
+  if (opened?.isConnected()) await Promise.all(opened.contexts().map((context) => context.close()))
 }
 
 /** A page in a context of its own, and its faults: errors, breaches of its policy, requests to other sites. */

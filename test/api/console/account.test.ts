@@ -183,11 +183,18 @@ describe('an account at the console', () => {
       expect((await api('GET', '/api/exports/calls')).text).to.contain(`,'=SUM(A1),`)
     })
 
-    it('quotes what would break a line, and runs no formula', async () => {
-      const { account, api } = await web.signedIn()
-      const note = '=1+1, "really"'
-      await grantCredits(web.db, null, { id: newId('grant'), accountId: account.id, origin: 'bonus', amount: 5, note })
-      expect((await api('GET', '/api/exports/ledger')).text).to.contain(`"'=1+1, ""really"""`)
+    it('quotes what would break a line, runs no formula, and has numbers as numbers', async () => {
+      const { account, api } = await web.signedIn(100)
+      await aCall(web.db, account)
+      const formulas = ['=HYPERLINK("http://evil.example")', '+1+1', '-2+3', '@SUM(A1)', '＝1+1', '=1+1, "really"']
+      for (const note of formulas)
+        await grantCredits(web.db, null, { id: newId('grant'), accountId: account.id, origin: 'bonus', amount: 5, note })
+      const { text } = await api('GET', '/api/exports/ledger')
+      for (const note of formulas) {
+        const cell = `'${note.replaceAll('"', '""')}`
+        expect(text).to.contain(/[",]/.test(note) ? `,"${cell}",` : `,${cell},`)
+      }
+      expect(text).to.match(/,charge,-\d+,\d+,/)
     })
   })
 })

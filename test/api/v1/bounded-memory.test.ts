@@ -21,8 +21,9 @@ describe('the memory of a web process', function () {
   let sandbox: Sandbox
   let installation: Installation
   let web: Program
-  before(async () => {
-    // The promise is that of the compiled process.
+  // The promise is that of the compiled process.
+  before(async function () {
+    this.timeout(300_000)
     if (buildIsStale()) await build()
     sandbox = await createSandbox({})
     installation = await install(sandbox, { LOG_LEVEL: 'info' })

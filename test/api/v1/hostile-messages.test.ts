@@ -111,7 +111,7 @@ describe('a hostile client of POST /v1/messages', () => {
         client.abort()
         await stream.then(({ leave }) => leave())
       }
-    await until('the end of every call', async () => (await outstandingOf(gateway.db, account.id)) === 0, 60_000)
+    await until('the end of every call', async () => (await outstandingOf(gateway.db, account.id)) === 0)
     expect(await balanceOf(gateway.db, account.id)).to.be.at.least(BALANCE - 20 * 400)
   })
 })

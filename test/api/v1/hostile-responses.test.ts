@@ -139,6 +139,6 @@ describe('a hostile client of POST /v1/responses', () => {
       statuses.every((status) => status === 200 || status === 429),
       String(statuses),
     ).to.equal(true)
-    await until('the end of every call', async () => (await outstandingOf(gateway.db, account.id)) === 0, 120_000)
+    await until('the end of every call', async () => (await outstandingOf(gateway.db, account.id)) === 0)
   })
 })

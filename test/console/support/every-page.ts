@@ -5,8 +5,17 @@ import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
 import { until } from '../../../scripts/harness/until.ts'
 
-/** Every page for those who are not signed in: its path and its heading. */
-export const OUTSIDE: [string, string][] = [
+/** A page: its path, its heading, and what a user typed that it shows. */
+export type ConsolePage = { path: string; heading: string; typed?: string | undefined }
+
+const pagesOf = (list: [path: string, heading: string, typed?: string][]): ConsolePage[] =>
+  list.map(([path, heading, typed]) => ({ path, heading, typed }))
+
+/** What a customer may call themselves, their key and their model. */
+const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+
+/** Every page for those who are not signed in. */
+export const OUTSIDE = pagesOf([
   ['/sign-in', 'Sign in'],
   ['/sign-up', 'Create an account'],
   ['/forgot', 'Forgot your password?'],
@@ -15,27 +24,27 @@ export const OUTSIDE: [string, string][] = [
   [`/new-address#token=${'x'.repeat(43)}`, 'This link no longer works'],
   ['/access', 'Open the link in our e-mail'],
   [`/invitation#token=${'x'.repeat(43)}`, 'Join an organisation'],
-]
+])
 /** The others. `:call`, `:account`, `:webhook` and `:house` (a webhook of the operators') stand for ids. */
-export const INSIDE: [string, string][] = [
+export const INSIDE = pagesOf([
   ['/overview', 'Overview'],
-  ['/calls', 'Calls'],
+  ['/calls', 'Calls', SCRIPT],
   ['/calls/:call', 'Calls'],
   ['/playground/chat', 'Playground'],
   ['/playground/chat?model=sandbox-chat&with=dear-chat', 'Playground'],
   ['/playground/image', 'Playground'],
   ['/playground/video', 'Playground'],
-  ['/keys', 'Keys'],
+  ['/keys', 'Keys', SCRIPT.slice(0, 60)],
   ['/members', 'Members'],
   ['/webhooks', 'Webhooks'],
   ['/webhooks/:webhook', 'Webhook'],
-  ['/credits', 'Credits'],
+  ['/credits', 'Credits', SCRIPT],
   ['/models', 'Models'],
   ['/models/sandbox-chat', 'sandbox-chat'],
   ['/gallery', 'Gallery'],
   ['/settings', 'Settings'],
   ['/operator', 'Operator home'],
-  ['/operator/accounts/:account', 'Account'],
+  ['/operator/accounts/:account', 'Account', SCRIPT],
   ['/operator/codes', 'Codes'],
   ['/operator/debts', 'Debts'],
   ['/operator/calls/:call', 'Calls'],
@@ -49,10 +58,7 @@ export const INSIDE: [string, string][] = [
   ['/operator/upstreams', 'Upstreams'],
   ['/operator/catalogue', 'Catalogue'],
   ['/operator/actions', 'Audit log'],
-]
-
-/** What a customer may call themselves, their key and their model. */
-export const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+])
 
 /** An operator's account with a call of each outcome, and the token of their session. */
 export type LivedIn = { token: string; address: (path: string) => string; call: string }

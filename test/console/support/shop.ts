@@ -1,4 +1,3 @@
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { Page } from 'playwright-core'
 import { startConsoleGateway } from '../../../scripts/harness/console-gateway.ts'
 import type { ConsoleGateway } from '../../../scripts/harness/console-gateway.ts'
@@ -6,28 +5,28 @@ import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
 import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { createSandbox } from '../../../sandbox/server.ts'
-import type { Visit } from './visit.ts'
+import { consoleWithPages } from './pages.ts'
+import type { ConsoleWithPages } from './pages.ts'
 
 const SECRET = 'whsec_of_the_tests'
 const PACK = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 100 }
 const TOP_UP = { currency: 'eur', minMinor: 500, maxMinor: 100_000, creditsPer: 100, perMinor: 100 }
 
 /** A gateway that sells credits, and the provider that takes the money. */
-export type Shop = {
-  gateway: ConsoleGateway
-  stripe: StripeAccount
-  /** What went wrong on a visit, but that a customer goes to the provider's page and back. */
-  faultsOf: (visit: Visit, expected?: RegExp) => string[]
-  stop: () => Promise<void>
-}
+export type Shop = ConsoleGateway & { stripe: StripeAccount; bankUrl: string }
 
-/** Sells 1,000 credits and 100 more for €10, and any amount from €5 to €1,000 at a cent a credit. */
-export async function startShop(): Promise<Shop> {
+/**
+ * The console of a shop (`consoleWithPages`). It sells 1,000 credits and 100 more for €10, and any amount from €5 to
+ * €1,000 at a cent a credit.
+ */
+export const shopWithPages = (): ConsoleWithPages<Shop> =>
+  // A customer goes to the provider's page and back.
+  consoleWithPages(startShop, ({ bankUrl }) => new RegExp(`^asks ${bankUrl}/stripe/pay/|favicon`))
+
+async function startShop(): Promise<Shop> {
   const bank = await createSandbox()
   const stripe = stripeAccountAt(bank.url)
   const settings = {
-    // Of its own: a list that shows one account alone is a look at that account.
-    DATABASE_URL: await newDatabaseUrl(),
     PAYMENTS: 'stripe',
     STRIPE_SECRET_KEY: stripe.key,
     STRIPE_WEBHOOK_SECRET: SECRET,
@@ -38,10 +37,9 @@ export async function startShop(): Promise<Shop> {
   )
   await stripe.deliverTo(`${gateway.url}/hooks/stripe`, SECRET)
   return {
-    gateway,
+    ...gateway,
     stripe,
-    faultsOf: ({ faults }, expected = /^$/) =>
-      faults(new RegExp(`^asks ${bank.url}/stripe/pay/|favicon|${expected.source}`)),
+    bankUrl: bank.url,
     stop: async () => {
       await gateway.stop()
       await bank.close()

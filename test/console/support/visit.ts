@@ -1,21 +1,26 @@
+import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { openPage } from '../../support/browser.ts'
-import { PASSWORD } from '../../../scripts/harness/console-gateway.ts'
 import type { ConsoleGateway } from '../../../scripts/harness/console-gateway.ts'
 import { PATIENCE_MS, until } from '../../../scripts/harness/until.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** The screen of a small phone, in pixels. */
+export const PHONE = { width: 360, height: 740 }
 
 /**
  * A page of the console in a browser of its own, and its faults: breaches of its policy, errors, unexpected requests.
  */
 export type Visit = {
   page: Page
-  /** Refused requests are errors in the browser's log. A test that expects them says which. */
-  faults: (expected?: RegExp) => string[]
-  signIn: (email: string) => Promise<void>
+  /** Those that were not allowed. */
+  faults: () => string[]
+  /** Allows faults: a refused request is an error in the browser's log, too. */
+  allow: (expected: RegExp) => void
+  /** Opens a page by its path, and waits for its heading. */
   open: (path: string, heading: string) => Promise<void>
   close: () => Promise<void>
 }
@@ -30,25 +35,19 @@ export async function visit(
     viewport: { width: 1280, height: 820 },
     ...options,
   })
+  const allowed: RegExp[] = []
   page.setDefaultTimeout(PATIENCE_MS)
   page.on('console', (message) => {
     if (message.type() === 'error') faults.push(`${message.text()} ${message.location().url}`)
   })
-  const open = async (path: string, heading: string): Promise<void> => {
-    await page.goto(`${gateway.url}${path}`)
-    await page.getByRole('heading', { level: 1, name: heading }).waitFor()
-  }
   return {
     page,
-    open,
     close,
-    faults: (expected) => faults.filter((fault) => !expected?.test(fault)),
-    signIn: async (email) => {
-      await open('/sign-in', 'Sign in')
-      await page.getByLabel('E-mail address').fill(email)
-      await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-      await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    allow: (expected) => allowed.push(expected),
+    faults: () => faults.filter((fault) => !allowed.some((expected) => expected.test(fault))),
+    open: async (path, heading) => {
+      await page.goto(`${gateway.url}${path}`)
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor()
     },
   }
 }
@@ -72,6 +71,12 @@ export async function seriousFaults(page: Page, rules: string[] = []): Promise<s
           .join('; ')
           .slice(0, 600)}`,
     )
+}
+
+/** Expects that nothing is wider than the screen, and that axe finds no serious fault. */
+export async function looksGood(page: Page): Promise<void> {
+  await fitsTheScreen(page)
+  expect(await seriousFaults(page), page.url()).to.deep.equal([])
 }
 
 /** Waits for a condition in a page. Playwright's own function evaluates text in the page, which its policy refuses. */

@@ -20,6 +20,9 @@ import { enter, keepRunning, leave, runningIn } from '../../../scripts/start/dat
 import { webPort } from '../../../scripts/start/settings.ts'
 import { privateFolder } from '../../../scripts/harness/services.ts'
 
+/** How long a start may take, in ms: the first one may compile. */
+const UP_MS = 120_000
+
 type Start = { child: ChildProcess; text: () => string; ended: Promise<number | null> }
 
 /** Runs `npm start`'s script over its own data folder. */
@@ -42,13 +45,7 @@ function launch(folder: string, more: NodeJS.ProcessEnv = {}): Start {
 
 /** Waits until a start is up or has ended. */
 async function settled({ child, text }: Start): Promise<void> {
-  await seenWithin(() => text().includes('Tollgate is up') || child.exitCode !== null, 150_000, 50)
-}
-
-async function start(folder: string): Promise<Start> {
-  const begun = launch(folder)
-  await settled(begun)
-  return begun
+  await seenWithin(() => text().includes('Tollgate is up') || child.exitCode !== null, UP_MS, 50)
 }
 
 function line(text: string, name: string): string {
@@ -71,56 +68,6 @@ async function buyCredits(base: string, signIn: string): Promise<number> {
   })
 }
 
-describe('npm start', function () {
-  // It may compile first.
-  this.timeout(400_000)
-
-  it('runs everything, stops everything, and finds its data again', async () => {
-    const folder = privateFolder()
-    const first = await start(folder)
-    const key = line(first.text(), 'API key')
-    const base = line(first.text(), 'Console').replace(/\/$/, '')
-    let processes: ProcessMark[] = []
-    try {
-      expect(key).to.match(/^tg_\w{40}$/)
-      expect(line(first.text(), 'Balance')).to.equal('10000 credits')
-      expect(line(first.text(), 'Sign in')).to.match(/^demo@tollgate\.local {3}\S{8,}$/)
-      const answer = await fetch(`${base}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
-      expect(answer.status).to.equal(200)
-      expect(await buyCredits(base, line(first.text(), 'Sign in'))).to.equal(20_000)
-      for (const secret of ['demo.json', 'app-secret', 'running.json', 'stripe-sandbox.json']) {
-        expect(statSync(join(folder, secret)).mode & 0o777, secret).to.equal(0o600)
-      }
-      expect(readdirSync(join(folder, 'redis')), 'prompts rest on no disk').to.deep.equal([])
-      const others = await fetch(base.replace('localhost', '127.0.0.2')).catch((error: Error) => error.cause)
-      expect(others, 'it listens for this machine alone').to.include({ code: 'ECONNREFUSED' })
-      processes = runningIn(folder)?.processes ?? []
-      expect(processes.map(lives)).to.deep.equal([true, true, true, true, true])
-      const second = await start(folder)
-      expect(await second.ended).to.equal(1)
-      expect(second.text()).to.include('is already running')
-    } finally {
-      first.child.kill('SIGTERM')
-    }
-    expect(await first.ended, first.text()).to.equal(0)
-    expect(processes.filter(lives)).to.deep.equal([])
-
-    const again = await start(folder)
-    try {
-      expect(line(again.text(), 'API key')).to.equal(key)
-      expect(line(again.text(), 'Balance')).to.equal('20000 credits')
-      expect(await buyCredits(base, line(again.text(), 'Sign in')), 'the customer is known again').to.equal(30_000)
-      const [, , , , worker] = runningIn(folder)?.processes ?? []
-      process.kill(worker!.pid, 'SIGKILL')
-      expect(await again.ended).to.equal(1)
-      expect(again.text()).to.match(/(web|worker) ended with SIGKILL/)
-      expect(runningIn(folder)?.processes.filter(lives)).to.deep.equal([])
-    } finally {
-      again.child.kill('SIGKILL')
-    }
-  })
-})
-
 /**
  * Runs before a program at its first launch: reports the port that was found for it, and lets it continue once another
  * process has taken that port.
@@ -142,7 +89,7 @@ type PortHolder = { port: number; server: Server }
 /** Another process, which takes the port of such a program while it waits, and answers every request. */
 async function takePort({ child, text }: Start, folder: string, name: string): Promise<PortHolder> {
   const file = join(folder, name)
-  await seenWithin(() => existsSync(file) || child.exitCode !== null, 150_000)
+  await seenWithin(() => existsSync(file) || child.exitCode !== null, UP_MS)
   const port = Number(readIfThere(file) ?? expect.fail(`${name} was not launched: ${text()}`))
   const server = createHttpServer((_request, response) => response.end('{}')).listen(port)
   await once(server, 'listening')
@@ -150,37 +97,75 @@ async function takePort({ child, text }: Start, folder: string, name: string): P
   return { port, server }
 }
 
-describe('npm start, whose port is taken between the check and the start,', () => {
-  it('takes the next one, for the web process and for the sandbox, and says so', async () => {
+describe('npm start', function () {
+  // It starts everything twice, and may compile first.
+  this.timeout(3 * UP_MS)
+
+  it('runs everything, stops everything, and finds its data again, though its ports are taken meanwhile', async () => {
+    const folder = privateFolder()
+    const first = launch(folder)
+    await settled(first)
+    const key = line(first.text(), 'API key')
+    const base = line(first.text(), 'Console').replace(/\/$/, '')
+    let processes: ProcessMark[] = []
+    try {
+      expect(key).to.match(/^tg_\w{40}$/)
+      expect(line(first.text(), 'Balance')).to.equal('10000 credits')
+      expect(line(first.text(), 'Sign in')).to.match(/^demo@tollgate\.local {3}\S{8,}$/)
+      expect((await get(`${base}/v1/models`, key)).status).to.equal(200)
+      expect(await buyCredits(base, line(first.text(), 'Sign in'))).to.equal(20_000)
+      for (const secret of ['demo.json', 'app-secret', 'running.json', 'stripe-sandbox.json']) {
+        expect(statSync(join(folder, secret)).mode & 0o777, secret).to.equal(0o600)
+      }
+      expect(readdirSync(join(folder, 'redis')), 'prompts rest on no disk').to.deep.equal([])
+      const others = await fetch(base.replace('localhost', '127.0.0.2')).catch((error: Error) => error.cause)
+      expect(others, 'it listens for this machine alone').to.include({ code: 'ECONNREFUSED' })
+      processes = runningIn(folder)?.processes ?? []
+      expect(processes.map(lives)).to.deep.equal([true, true, true, true, true])
+      const second = launch(folder)
+      expect(await second.ended).to.equal(1)
+      expect(second.text()).to.include('is already running')
+    } finally {
+      first.child.kill('SIGTERM')
+    }
+    expect(await first.ended, first.text()).to.equal(0)
+    expect(processes.filter(lives)).to.deep.equal([])
+    await againWithTakenPorts(folder, key)
+  })
+
+  /** A start over the data of another one, while other processes take its ports between its check and its start. */
+  async function againWithTakenPorts(folder: string, key: string): Promise<void> {
     const hold = mkdtempSync(join(tmpdir(), 'tollgate-ports-'))
-    const begun = launch(privateFolder(), {
-      HOLD_FOLDER: hold,
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(HELD_BACK)}`,
-    })
-    const { child, text, ended } = begun
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(HELD_BACK)}`
+    const again = launch(folder, { HOLD_FOLDER: hold, NODE_OPTIONS })
     const holders: PortHolder[] = []
     try {
-      for (const name of ['sandbox', 'api']) holders.push(await takePort(begun, hold, name))
+      for (const name of ['sandbox', 'api']) holders.push(await takePort(again, hold, name))
       const [sandbox, web] = holders as [PortHolder, PortHolder]
-      await settled(begun)
-      const base = new URL(line(text(), 'Console'))
-      expect(Number(base.port)).to.not.equal(web.port)
-      expect(text()).to.match(/^web .* \(3000 is taken\)$/m)
-      expect(text()).to.match(/^sandbox .* \(4010 is taken; /m)
-      expect(text()).to.not.include(`127.0.0.1:${sandbox.port} `)
-      const answer = await fetch(new URL('/v1/chat/completions', base), {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${line(text(), 'API key')}` },
-        body: JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello!' }] }),
-      })
-      expect(answer.status, await answer.text()).to.equal(200)
+      await settled(again)
+      const base = line(again.text(), 'Console').replace(/\/$/, '')
+      expect(Number(new URL(base).port)).to.not.equal(web.port)
+      expect(again.text()).to.match(/^web .* \(3000 is taken\)$/m)
+      expect(again.text()).to.match(/^sandbox .* \(4010 is taken; /m)
+      expect(again.text()).to.not.include(`127.0.0.1:${sandbox.port} `)
+      expect(line(again.text(), 'API key')).to.equal(key)
+      expect(line(again.text(), 'Balance')).to.equal('20000 credits')
+      const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello!' }] }
+      const answer = await post(`${base}/v1/chat/completions`, key, chat)
+      expect(answer.status, answer.text).to.equal(200)
+      const left = await buyCredits(base, line(again.text(), 'Sign in'))
+      expect(left, 'the customer is known again').to.equal(30_000 - (answer.json.usage.credits as number))
+      const [, , , , worker] = runningIn(folder)?.processes ?? []
+      process.kill(worker!.pid, 'SIGKILL')
+      expect(await again.ended).to.equal(1)
+      expect(again.text()).to.match(/(web|worker) ended with SIGKILL/)
+      expect(runningIn(folder)?.processes.filter(lives)).to.deep.equal([])
     } finally {
-      child.kill('SIGTERM')
+      again.child.kill('SIGKILL')
       for (const { server } of holders) server.close()
       rmSync(hold, { recursive: true })
     }
-    expect(await ended, text()).to.equal(0)
-  })
+  }
 })
 
 describe('the data folder', () => {

@@ -22,6 +22,7 @@ const catalogue = { packs: [PACK], topUp: null } as unknown as Catalogue
 describe('automatic top-up', () => {
   let db: Db
   let fixture: PaymentFixture
+  before(withinOneDay)
   before(async () => {
     const at = { DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 } as const
     // Where months begin 14 hours before those of UTC: a month is one of UTC, wherever the database is.
@@ -233,7 +234,6 @@ describe('automatic top-up', () => {
   })
 
   it('says once a month that its cap is reached, and again for another cap', async () => {
-    await withinOneDay()
     const account = await aBuyer(1000)
     for (let crossing = 0; crossing < 3; crossing++) await cross(account)
     const caps = async () => (await failureMails(account)).filter(({ details }) => details.failure === 'monthly_cap')
@@ -250,7 +250,6 @@ describe('automatic top-up', () => {
   })
 
   it('keeps its monthly cap (UTC), and continues in the next month', async () => {
-    await withinOneDay()
     const account = await aBuyer(2000)
     for (let crossing = 0; crossing < 3; crossing++) await cross(account)
     expect(await autos(account.id)).to.deep.equal(['paid', 'paid'])
