@@ -5,9 +5,9 @@ type Look<T> = () => Promise<T | null | undefined | false> | T | null | undefine
 
 /**
  * How long a test waits for a condition, in ms: longer than it takes on a slow, busy machine, and below the time-out of
- * a test. A promise about time has its own test.
+ * a test. A promise about time has its own test. The soak shortens it where a planted bug prevents what is waited for.
  */
-export const PATIENCE_MS = 120_000
+export const PATIENCE_MS = Number(process.env['TOLLGATE_TEST_PATIENCE_MS'] ?? 120_000)
 
 /**
  * Waits until a check is fulfilled, checking every `everyMs`, and returns its value. Returns undefined when `withinMs`

@@ -18,6 +18,7 @@ import type { TestAddresses } from '../services/test-services.ts'
 import { bundlePrograms } from './programs.ts'
 import { namesFiles } from './arguments.ts'
 import { testFiles } from './order.ts'
+import { recordPassed, treeOf } from './tree.ts'
 import { runTool, seconds } from '../tools.ts'
 
 /**
@@ -128,6 +129,7 @@ function interrupt(name: NodeJS.Signals): void {
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt(name))
 
 await sweep()
+const tree = treeOf()
 const checked = args.length > 0 ? undefined : stage('check', check)
 const [, addresses] = await Promise.all([stage('build', built), stage('services', services)])
 if (addresses !== undefined && !interrupted) await runMocha(addresses)
@@ -136,6 +138,8 @@ if (timesFile) reportTimes(timesFile)
 await stopTestServices(runFolder)
 if (programs) rmSync(programs, { recursive: true })
 
+// The soak does not run them again.
+if (!interrupted && counts.failed === 0 && args.length === 0 && treeOf() === tree) recordPassed(tree)
 if (counts.passed + counts.failed === 0) console.error(interrupted ? 'interrupted' : 'no test was run')
 console.log(closingLine(counts))
 process.exit(interrupted ? 130 : counts.failed > 0 || counts.passed === 0 ? 1 : 0)

@@ -12,17 +12,18 @@ const WAITING = /^test\/upstreams\//
 const LONG = new Set([
   'test/api/v1/numbered-retries.test.ts',
   'test/console/accessibility.test.ts',
+  'test/crash/lost-calls.test.ts',
   'test/crash/takeovers.test.ts',
   'test/scripts/start/main.test.ts',
   'test/starts/refusals.test.ts',
   'test/starts/waiting.test.ts',
   'test/upstreams/cut-chats.test.ts',
   'test/upstreams/fallback.test.ts',
+  'test/upstreams/recorded-answers.test.ts',
   'test/upstreams/slow-names.test.ts',
   'test/upstreams/ssrf.test.ts',
   'test/upstreams/storage.test.ts',
   'test/upstreams/streams.test.ts',
-  'test/upstreams/wrong-json.test.ts',
 ])
 
 /**

@@ -104,7 +104,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
     name: 'hosted tools are passed on',
     why: 'A tool that runs at its upstream is billed by its use.',
     edits: [{ file: CHECK, find: '.filter(isHosted)\n  if', replace: '.filter(() => false)\n  if' }],
-    tests: [HOSTILE_MESSAGES, MESSAGE_HOLDS],
+    tests: [MESSAGE_HOLDS, HOSTILE_MESSAGES],
   },
   {
     name: 'a hosted tool is added in the middle',
@@ -116,7 +116,7 @@ export const OF_MESSAGES: readonly Mutant[] = [
         replace: 'TOOL_CHANGE.test(String(type)) && namesHosted(type)',
       },
     ],
-    tests: [HOSTILE_MESSAGES, MESSAGE_HOLDS],
+    tests: [MESSAGE_HOLDS, HOSTILE_MESSAGES],
   },
   {
     name: 'the words around tools are not held',
