@@ -14,8 +14,8 @@ import { play, withHistory } from './payments/play.ts'
 import { report, seed } from './scale.ts'
 import { shortenStacks } from './simulation/stacks.ts'
 
-/** How many schedules `npm test` plays; the soak plays five thousand, each with a seed of its own. */
-const RUNS = Number(process.env['TOLLGATE_PAYMENT_SCHEDULES'] ?? 100)
+/** How many schedules `npm test` plays; the soak plays two thousand, each with a seed of its own. */
+const RUNS = Number(process.env['TOLLGATE_PAYMENT_SCHEDULES'] ?? 40)
 
 /**
  * After so many the books are audited, and everything is emptied: to audit after each would cost as much as to play it.

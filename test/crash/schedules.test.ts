@@ -10,8 +10,8 @@ import { play } from './schedule/run.ts'
 import type { ScheduleRun } from './schedule/schedule-run.ts'
 import { seed, report } from './scale.ts'
 
-/** How many schedules `npm test` runs. The soak runs ten thousand, each with a seed of its own. */
-const RUNS = Number(process.env['TOLLGATE_SCHEDULES'] ?? 200)
+/** How many schedules `npm test` runs. The soak runs eight thousand, each with a seed of its own. */
+const RUNS = Number(process.env['TOLLGATE_SCHEDULES'] ?? 80)
 
 /** How many are checked at once. */
 const TOGETHER = 20
