@@ -18,14 +18,14 @@ import { readOptions } from '../../scripts/options.ts'
 import { seconds } from '../../scripts/tools.ts'
 
 /**
- * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds that repeat a failure.
- * Exit code 1 on any breach. `--only WORD` runs the jobs with that word in their name, `--seed N` repeats the random
- * choices of a run, `--lanes N` begins with N busy jobs at a time, `--part 0.1` plays a tenth of the schedules and
- * chats. Every third bug is planted, from one on that the seed chooses: `--every 1` plants all, and so does `--only`.
- * `--from JOB`, a number or words of a name, continues the last soak there: of the jobs before it, those that passed
- * with the same seed, tree and options do not run again.
+ * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds that repeat a failure. Exit
+ * code 1 on any breach. `--only WORDS` runs the jobs with those words in their name, or with one of several:
+ * `--only 'load|stops'`. `--seed N` repeats the random choices of a run, `--lanes N` begins with N busy jobs at a time,
+ * `--part 0.1` plays a tenth of the schedules and chats. Every third bug is planted, from one on that the seed chooses:
+ * `--every 1` plants all, and so does `--only`. `--from JOB`, a number or words of a name, continues the last soak
+ * there: of the jobs before it, those that passed with the same seed, tree and options do not run again.
  */
-const usage = 'npm run soak -- [--only WORD] [--from JOB] [--seed N] [--lanes 2] [--part 1] [--every 3]'
+const usage = 'npm run soak -- [--only WORDS] [--from JOB] [--seed N] [--lanes 2] [--part 1] [--every 3]'
 const { values } = readOptions(usage, {
   options: {
     only: { type: 'string', default: '' },
@@ -87,6 +87,7 @@ async function soak(): Promise<boolean> {
   all = Object.values(lanes).flat()
   const done = values.from === undefined ? [] : jobsBefore(all, values.from).filter((job) => passed.of(job))
   if (values.from !== undefined) console.log(`${done.length} of ${all.length} jobs have passed, and do not run again`)
+  const words = values.only.split('|')
   const wanted = (jobs: Job[]): Job[] => jobs.filter((job) => job.name.includes(values.only) && !done.includes(job))
   const patient = runAll(wanted(lanes.patient), lanes.patient.length)
   const measured = await runLane(wanted(lanes.first))

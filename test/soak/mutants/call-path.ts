@@ -164,7 +164,7 @@ export const CALL_PATH: readonly Mutant[] = [
         replace: 'Promise.resolve(queues)',
       },
     ],
-    tests: ['test/upstreams/waiting.test.ts'],
+    tests: [CUT_CHATS],
   },
   {
     name: 'a client that leaves cancels its call',
