@@ -88,7 +88,8 @@ async function soak(): Promise<boolean> {
   const done = values.from === undefined ? [] : jobsBefore(all, values.from).filter((job) => passed.of(job))
   if (values.from !== undefined) console.log(`${done.length} of ${all.length} jobs have passed, and do not run again`)
   const words = values.only.split('|')
-  const wanted = (jobs: Job[]): Job[] => jobs.filter((job) => job.name.includes(values.only) && !done.includes(job))
+  const wanted = (jobs: Job[]): Job[] =>
+    jobs.filter((job) => words.some((some) => job.name.includes(some)) && !done.includes(job))
   const patient = runAll(wanted(lanes.patient), lanes.patient.length)
   const measured = await runLane(wanted(lanes.first))
   const busy = wanted(lanes.busy)
