@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The folder of this checkout. */
@@ -16,3 +17,13 @@ export const filesIn = (path: string): string[] =>
   readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
+
+/** A hash of files, and of all files in folders, of a checkout: of their contents, and of the version of Node. */
+export function fingerprintOf(folder: string, parts: readonly string[]): string {
+  const hash = createHash('sha256').update(process.version)
+  for (const path of parts.map((part) => join(folder, part))) {
+    const files = statSync(path).isDirectory() ? filesIn(path).toSorted() : [path]
+    for (const file of files) hash.update(relative(folder, file)).update('\0').update(readFileSync(file)).update('\0')
+  }
+  return hash.digest('hex')
+}

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, relative, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { buildConsole } from './console.ts'
-import { filesIn, root } from '../folders.ts'
+import { filesIn, fingerprintOf, root } from '../folders.ts'
 import { withLock } from '../services/lock.ts'
 import { readIfThere } from '../services/secrets.ts'
 import { runTool } from '../tools.ts'
@@ -68,15 +67,7 @@ async function bundleConsole(): Promise<void> {
   }
 }
 
-function fingerprint(): string {
-  const hash = createHash('sha256').update(process.version)
-  for (const input of inputs) {
-    const path = join(root, input)
-    const files = /\.\w+$/.test(input) ? [path] : filesIn(path).toSorted()
-    for (const file of files) hash.update(relative(root, file)).update('\0').update(readFileSync(file)).update('\0')
-  }
-  return hash.digest('hex')
-}
+const fingerprint = (): string => fingerprintOf(root, inputs)
 
 /**
  * Whether dist is missing, or was built from other sources. They are compared by content, since git sets no

@@ -5,9 +5,12 @@ type Look<T> = () => Promise<T | null | undefined | false> | T | null | undefine
 
 /**
  * How long a test waits for a condition, in ms: longer than it takes on a slow, busy machine, and below the time-out of
- * a test (.mocharc.json), which the soak has not. A promise about time has its own test.
+ * a test (.mocharc.json), which the soak has not. A promise about time has its own test. The soak shortens it where a
+ * planted bug prevents what is waited for.
  */
-export const PATIENCE_MS = process.env['TOLLGATE_SOAK'] ? 120_000 : 45_000
+export const PATIENCE_MS = Number(
+  process.env['TOLLGATE_TEST_PATIENCE_MS'] ?? (process.env['TOLLGATE_SOAK'] ? 120_000 : 45_000),
+)
 
 /** What is waited for at the moment, and since when. */
 const waits = new Set<{ what: () => string; since: number }>()

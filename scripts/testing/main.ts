@@ -21,6 +21,7 @@ import { namesFiles, readArguments } from './arguments.ts'
 import { affectedTests, changedSince, readImporters } from './changed.ts'
 import { testFiles, timesFile } from './order.ts'
 import type { Times } from './order.ts'
+import { recordPassed, treeOf } from './tree.ts'
 import { runTool, seconds } from '../tools.ts'
 
 /**
@@ -156,6 +157,7 @@ async function chosenFiles(): Promise<string[]> {
 }
 
 await sweep()
+const tree = treeOf()
 const files = await chosenFiles()
 if (since !== undefined && files.length === 0) {
   console.log(`No test is affected by what has changed since ${since}.`)
@@ -169,6 +171,8 @@ if (timesLog) reportTimes(timesLog)
 await stopTestServices(runFolder)
 if (programs) rmSync(programs, { recursive: true })
 
+// The soak does not run them again.
+if (!interrupted && counts.failed === 0 && args.length === 0 && treeOf() === tree) recordPassed(tree)
 if (counts.passed + counts.failed === 0) console.error(interrupted ? 'interrupted' : 'no test was run')
 console.log(closingLine(counts))
 process.exit(interrupted ? 130 : counts.failed > 0 || counts.passed === 0 ? 1 : 0)

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { post } from '../../scripts/harness/http.ts'
+import { inSoak } from './scale.ts'
 
 /** The outcome of one request. `ms`: how long it took. */
 export type ClientOutcome = { at: number; ms: number; status: number; reply: Reply | null; error: string }
@@ -7,8 +9,8 @@ export type ClientOutcome = { at: number; ms: number; status: number; reply: Rep
 /** A request of a client, by its number. */
 export type Ask = (nth: number) => { path: string; body: object; headers?: Record<string, string> }
 
-/** How long a refused client waits before it retries, in ms. */
-const AFTER_REFUSAL_MS = 50
+/** How long a client waits before its next request, in ms: in the soak not at all, unless it was refused. */
+const PAUSE_MS = 50
 
 /** Sends requests continuously, a fixed number at a time, until it is stopped. */
 export class Crowd {
@@ -24,10 +26,7 @@ export class Crowd {
         const outcome = await callOnce(url(), key, ask(nth++))
         this.outcomes.push(outcome)
         // Without a pause, clients that are refused at once would flood the service.
-        if (outcome.status === 0 || outcome.status === 503)
-          await new Promise((resolve) => {
-            setTimeout(resolve, AFTER_REFUSAL_MS)
-          })
+        if (!inSoak || outcome.status === 0 || outcome.status === 503) await sleep(PAUSE_MS)
       }
     })
   }

@@ -131,5 +131,7 @@ describe('workers and the calls that could end them', function () {
     sandbox.release('handed over twice')
     const { status, reply } = await answer
     expect(status, reply?.text).to.equal(200)
+    expect(reply!.json.usage).to.include({ credits: 250, balance: FUNDS - 250 })
+    expect(sandbox.billed('handed over twice').total, 'submissions that were billed').to.equal(1)
   })
 })

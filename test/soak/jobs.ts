@@ -1,5 +1,6 @@
 import { root } from '../../scripts/folders.ts'
 import type { TestAddresses } from '../../scripts/services/test-services.ts'
+import { hasPassed } from '../../scripts/testing/tree.ts'
 import { runMocha } from './mocha.ts'
 import type { MutantRunner } from './mutants/runner.ts'
 import { MUTANTS } from './mutants/list.ts'
@@ -28,7 +29,7 @@ const CALLS: Shared = {
   name: 'schedules',
   files: ['test/crash/schedules.test.ts'],
   variable: 'TOLLGATE_SCHEDULES',
-  total: 10_000,
+  total: 8000,
   processes: 8,
   areSchedules: true,
 }
@@ -37,7 +38,7 @@ const PAYMENTS: Shared = {
   name: 'schedules of payments',
   files: ['test/crash/payments.test.ts'],
   variable: 'TOLLGATE_PAYMENT_SCHEDULES',
-  total: 5000,
+  total: 2000,
   processes: 4,
   areSchedules: true,
 }
@@ -47,10 +48,14 @@ const CHATS: Shared = {
   name: 'pre-charges',
   files: ['precharge', 'messages-precharge', 'responses-precharge'].map((file) => `test/upstreams/${file}.test.ts`),
   variable: 'TOLLGATE_REQUESTS',
-  total: 20_000,
+  total: 10_000,
   processes: 2,
   areSchedules: false,
 }
+
+/** In how many jobs the tests run that must find bugs, without one, and how many schedules are played there. */
+const HEALTHY_JOBS = 4
+const FEW_SCHEDULES = { TOLLGATE_SOAK: '', TOLLGATE_SCHEDULES: '50', TOLLGATE_PAYMENT_SCHEDULES: '25' }
 
 /** A figure that a test prints (test/crash/scale.ts). */
 const FIGURE = /^\s+· (.*)$/
@@ -59,9 +64,10 @@ const figuresIn = (output: string): string[] => output.split('\n').flatMap((line
 
 /**
  * The seed of the random choices, what part of the schedules and chats is played (1: all), the step from one planted
- * bug to the next (1: all), the folder of the bundled programs, and the runner of planted bugs.
+ * bug to the next (1: all), the fingerprint of the tree, the folder of the bundled programs, and the runner of planted
+ * bugs.
  */
-type Options = { seed: number; part: number; every: number; programs: string; runner: MutantRunner }
+type Options = { seed: number; part: number; every: number; tree: string; programs: string; runner: MutantRunner }
 
 /** What a job of tests is: its name, its files, and how they run. `patient`: other jobs go first. */
 type Tests = { env?: Record<string, string>; schedules?: number; patient?: boolean }
@@ -76,17 +82,18 @@ type Tests = { env?: Record<string, string>; schedules?: number; patient?: boole
 export type Lanes = Record<'first' | 'patient' | 'kills' | 'faults' | 'planted' | 'busy', Job[]>
 
 /** The jobs of the soak, by lane. */
-export function jobsOf(addresses: TestAddresses, { seed, part, every, programs, runner }: Options): Lanes {
+export function jobsOf(addresses: TestAddresses, options: Options): Lanes {
+  const { seed, part, every, tree, programs } = options
   const test = (name: string, files: string[], { env = {}, schedules = 0, patient = false }: Tests = {}): Job => ({
     name,
     run: async () => {
-      const { counts, output } = await runMocha(files, {
+      const { ended, output } = await runMocha(files, {
         ...addresses,
         folder: root,
         patient,
         env: { TOLLGATE_SOAK: '1', TOLLGATE_SEED: String(seed), TOLLGATE_TEST_PROGRAMS: programs, ...env },
       })
-      const ok = counts !== undefined && counts.failed === 0 && counts.passed > 0
+      const ok = ended !== undefined && ended.failed === 0 && ended.passed > 0
       return { ok, figures: figuresIn(output), details: ok ? '' : output, schedules, mutant: false }
     },
   })
@@ -97,11 +104,20 @@ export function jobsOf(addresses: TestAddresses, { seed, part, every, programs, 
       const schedules = areSchedules ? runs : 0
       return test(`${name} ${nth + 1} of ${processes}`, files, { env, schedules, patient: true })
     })
+  /** The tests that must find these bugs pass without them. Where `npm test` has passed on this tree, that is known. */
+  const healthy = (planted: readonly Mutant[]): Job[] => {
+    const killing = [...new Set(planted.flatMap(({ tests }) => tests))]
+    return Array.from({ length: HEALTHY_JOBS }, (_one, at) => {
+      const files = killing.filter((_file, nth) => nth % HEALTHY_JOBS === at)
+      return test(`no bug planted ${at + 1} of ${HEALTHY_JOBS}`, files, { env: FEW_SCHEDULES })
+    })
+  }
   const crash = (name: string, ...files: string[]): Job =>
     test(
       name,
       files.map((file) => `test/crash/${file}.test.ts`),
     )
+  const planted = MUTANTS.filter((_one, nth) => (nth + seed) % every === 0)
   return {
     first: [crash('load', 'load')],
     patient: share(CHATS),
@@ -115,31 +131,23 @@ export function jobsOf(addresses: TestAddresses, { seed, part, every, programs, 
       crash('catalogue', 'catalogue'),
       test('quotes and random requests', ['test/api/v1/quotes.test.ts', 'test/api/v1/fuzz.test.ts']),
     ],
-    planted: plantedBugs(
-      addresses,
-      runner,
-      MUTANTS.filter((_one, nth) => (nth + seed) % every === 0),
-    ),
-    busy: [...share(PAYMENTS), ...share(CALLS)],
+    planted: plantedBugs(addresses, options, planted),
+    busy: [...share(PAYMENTS), ...(hasPassed(tree) ? [] : healthy(planted)), ...share(CALLS)],
   }
 }
 
-function plantedBugs(addresses: TestAddresses, runner: MutantRunner, planted: readonly Mutant[]): Job[] {
-  const mutants = planted.map((mutant): Job => ({
+/** Runs the tests that must find each of these bugs with the bug planted. */
+const plantedBugs = (addresses: TestAddresses, { runner, tree }: Options, planted: readonly Mutant[]): Job[] =>
+  planted.map((mutant) => ({
     name: `planted bug: ${mutant.name}`,
     run: async () => {
-      const { found, note } = await runner.judge(mutant, addresses)
-      return { ok: found, figures: found ? [] : ['no test has noticed it'], details: note, schedules: 0, mutant: true }
+      const { found, note } = await runner.judge(mutant, tree, addresses)
+      const figures = [found ? `found by ${inOneLine(note)}` : 'no test has noticed it']
+      return { ok: found, figures, details: found ? '' : note, schedules: 0, mutant: true }
     },
   }))
-  const killing = [...new Set(MUTANTS.flatMap(({ tests }) => tests))]
-  // Last, in the same copy, after every bug was planted and removed.
-  const healthy: Job = {
-    name: 'no bug planted',
-    run: async () => {
-      const { found, note } = await runner.judgeHealthy(killing, addresses)
-      return { ok: !found && note === '', figures: [], details: note, schedules: 0, mutant: false }
-    },
-  }
-  return [...mutants, healthy]
-}
+
+/** How much of an error's message is printed, in characters. */
+const MOST_QUOTED = 300
+
+const inOneLine = (text: string): string => text.replace(/\s+/g, ' ').slice(0, MOST_QUOTED)

@@ -10,38 +10,56 @@ import { testData } from '../../scripts/folders.ts'
 import { startTestServices, stopTestServices } from '../../scripts/services/test-services.ts'
 import { jobsOf } from './jobs.ts'
 import type { Job, Result } from './jobs.ts'
+import { PassedJobs, jobsBefore } from './passed.ts'
 import { bundlePrograms } from '../../scripts/testing/programs.ts'
+import { treeOf } from '../../scripts/testing/tree.ts'
 import { MutantRunner } from './mutants/runner.ts'
 import { readOptions } from '../../scripts/options.ts'
 import { seconds } from '../../scripts/tools.ts'
 
 /**
- * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds that repeat a failure.
- * Exit code 1 on any breach. `--only WORD` runs the jobs with that word in their name, `--seed N` repeats the random
- * choices of a run, `--lanes N` begins with N busy jobs at a time, `--part 0.1` plays a tenth of the schedules and
- * chats. Every third bug is planted, from one on that the seed chooses: `--every 1` plants all, and so does `--only`.
+ * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds that repeat a failure. Exit
+ * code 1 on any breach. `--only WORDS` runs the jobs with those words in their name, or with one of several:
+ * `--only 'load|stops'`. `--seed N` repeats the random choices of a run, `--lanes N` begins with N busy jobs at a time,
+ * `--part 0.1` plays a tenth of the schedules and chats. Every third bug is planted, from one on that the seed chooses:
+ * `--every 1` plants all, and so does `--only`. `--from JOB`, a number or words of a name, continues the last soak
+ * there: of the jobs before it, those that passed with the same seed, tree and options do not run again.
  */
-const usage = 'npm run soak -- [--only WORD] [--seed N] [--lanes 2] [--part 1] [--every 3]'
+const usage = 'npm run soak -- [--only WORDS] [--from JOB] [--seed N] [--lanes 2] [--part 1] [--every 3]'
 const { values } = readOptions(usage, {
   options: {
     only: { type: 'string', default: '' },
+    from: { type: 'string' },
     seed: { type: 'string' },
     lanes: { type: 'string', default: '2' },
     part: { type: 'string', default: '1' },
     every: { type: 'string', default: '3' },
   },
 })
-const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed)
+const stateFile = join(testData, 'soak.json')
+const continued = values.from === undefined ? undefined : PassedJobs.lastSeed(stateFile)
+const seed = values.seed === undefined ? (continued ?? randomInt(2 ** 31)) : Number(values.seed)
+const part = Number(values.part)
 const every = values.only === '' ? Number(values.every) : 1
 const folder = join(testData, `run-${processName}`)
 const startedAt = Date.now()
 const runner = new MutantRunner()
 let programs: string | undefined
 
+/** How many bugs are planted at a time, each in a copy of its own. */
+const PLANTED_AT_ONCE = 2
+
+/** All jobs, in the order of their numbers, and those that passed. */
+let all: Job[] = []
+const tree = treeOf()
+const passed = new PassedJobs(stateFile, { seed, tree, part, every })
+
 async function run(job: Job): Promise<Result> {
   const began = Date.now()
   const result = await job.run()
-  console.log(`${result.ok ? 'ok    ' : 'FAILED'} ${job.name} (${seconds(Date.now() - began)})`)
+  if (values.only === '') passed.record(job, result)
+  const number = all.indexOf(job) + 1
+  console.log(`${result.ok ? 'ok    ' : 'FAILED'} ${number} ${job.name} (${seconds(Date.now() - began)})`)
   for (const line of result.figures) console.log(`         ${line}`)
   if (!result.ok) console.log(result.details)
   return result
@@ -65,8 +83,13 @@ async function soak(): Promise<boolean> {
   if (buildIsStale()) await build()
   const addresses = await startTestServices(folder, 'with-starter', console.log)
   ;[programs] = await Promise.all([bundlePrograms(), ensureTemplate(addresses.databaseUrl)])
-  const lanes = jobsOf(addresses, { seed, part: Number(values.part), every, programs, runner })
-  const wanted = (jobs: Job[]): Job[] => jobs.filter(({ name }) => name.includes(values.only))
+  const lanes = jobsOf(addresses, { seed, part, every, tree, programs, runner })
+  all = Object.values(lanes).flat()
+  const done = values.from === undefined ? [] : jobsBefore(all, values.from).filter((job) => passed.of(job))
+  if (values.from !== undefined) console.log(`${done.length} of ${all.length} jobs have passed, and do not run again`)
+  const words = values.only.split('|')
+  const wanted = (jobs: Job[]): Job[] =>
+    jobs.filter((job) => words.some((some) => job.name.includes(some)) && !done.includes(job))
   const patient = runAll(wanted(lanes.patient), lanes.patient.length)
   const measured = await runLane(wanted(lanes.first))
   const busy = wanted(lanes.busy)
@@ -74,9 +97,9 @@ async function soak(): Promise<boolean> {
     patient,
     runAll(busy, Number(values.lanes)),
     ...[lanes.kills, lanes.faults].map((jobs) => runLane(wanted(jobs), busy)),
-    runLane(wanted(lanes.planted)),
+    runAll(wanted(lanes.planted), PLANTED_AT_ONCE),
   ])
-  const results = [measured, ...beside].flat()
+  const results = [measured, ...beside, done.map((job) => passed.of(job)!)].flat()
   const mutants = results.filter(({ mutant }) => mutant)
   if (mutants.length > 0)
     console.log(`planted bugs found: ${mutants.filter(({ ok }) => ok).length} of ${mutants.length}`)

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { setPriority, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { Counts } from '../../scripts/testing/closing-line.ts'
+import type { Ended } from '../../scripts/testing/closing-line.ts'
 import { readIfThere } from '../../scripts/services/secrets.ts'
 import { dyingWithParent } from '../../scripts/services/processes.ts'
 import type { TestAddresses } from '../../scripts/services/test-services.ts'
@@ -24,8 +24,8 @@ const PATIENT = 5
 /** Room for young objects, in MB: with the default of 16, the schedules spend a twentieth more CPU on copying them. */
 const YOUNG_MB = 64
 
-/** How a run of mocha ended. `counts` is missing if it did not even load its files. */
-export type Run = { counts: Counts | undefined; output: string }
+/** How a run of mocha ended. `ended` is missing if it did not even load its files. */
+export type Run = { ended: Ended | undefined; output: string }
 
 /** Runs test files, or folders of them, of a tree in a process of its own. */
 export async function runMocha(
@@ -74,5 +74,5 @@ export async function runMocha(
   await once(child, 'close')
   const result = readIfThere(join(place, 'result.json'))
   rmSync(place, { recursive: true, force: true })
-  return { counts: result === undefined ? undefined : (JSON.parse(result) as Counts), output }
+  return { ended: result === undefined ? undefined : (JSON.parse(result) as Ended), output }
 }

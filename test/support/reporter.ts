@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import mocha from 'mocha'
 import { closingLine } from '../../scripts/testing/closing-line.ts'
-import type { Counts } from '../../scripts/testing/closing-line.ts'
+import type { Ended } from '../../scripts/testing/closing-line.ts'
 
 /**
- * mocha's own reporter (each test as it ends, each failure in full at the end), and then the counts: in the file that
- * `npm test` names in TOLLGATE_TEST_RESULT, which adds its own, or else as the closing line.
+ * mocha's own reporter (each test as it ends, each failure in full at the end), and then the counts: with the failures
+ * in the file that TOLLGATE_TEST_RESULT names, for `npm test`, which adds its own, and for the soak; or else as the
+ * closing line.
  */
 export default class Reporter extends mocha.reporters.Spec {
   /** Subscribes to a run. */
@@ -13,10 +14,15 @@ export default class Reporter extends mocha.reporters.Spec {
     super(runner, options)
     runner.once(mocha.Runner.constants.EVENT_RUN_END, () => {
       const { passes = 0, failures = 0, pending = 0 } = runner.stats ?? {}
-      const counts: Counts = { passed: passes, failed: failures, skipped: pending }
+      const failed = this.failures.map((test) => ({
+        title: test.fullTitle(),
+        file: test.file ?? '',
+        message: test.err?.message ?? '',
+      }))
+      const ended: Ended = { passed: passes, failed: failures, skipped: pending }
       const file = process.env['TOLLGATE_TEST_RESULT']
-      if (file) writeFileSync(file, JSON.stringify(counts))
-      else console.log(closingLine(counts))
+      if (file) writeFileSync(file, JSON.stringify({ ...ended, ...(failed.length > 0 && { failures: failed }) }))
+      else console.log(closingLine(ended))
     })
   }
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { testQueues } from '../support/console.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
@@ -6,7 +7,7 @@ import { startGateway } from '../../scripts/harness/harness.ts'
 import { get } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { CHAT, prompted } from '../../scripts/harness/calling.ts'
-import { eventsOf, startScripted } from './support/scripted.ts'
+import { eventsOf, saying, startScripted } from './support/scripted.ts'
 import type { Script, Scripted } from './support/scripted.ts'
 import { startStream } from './support/streams.ts'
 import type { Asking } from './support/targets.ts'
@@ -111,6 +112,21 @@ describe('a chat that is cut', function () {
         expect([reply.status, await paidBy(account)], words).to.deep.equal([502, 0])
       }
     })
+  })
+
+  it('is asked for whole where its upstream refuses to stream it', async () => {
+    const account = await aFundedAccount(gateway)
+    const choice = { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hello' } }
+    const refusing: Script = (request, response, body) => {
+      if (!(JSON.parse(body) as { stream?: boolean }).stream)
+        return saying(JSON.stringify({ id: 'c', created: 1, model: 'm', choices: [choice] }))(request, response, body)
+      const message = 'Your organization must be verified to stream this model.'
+      const error = { message, type: 'invalid_request_error', param: 'stream', code: 'unsupported_value' }
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+    }
+    const reply = await ask(gateway, account, openai, scripted.prompt(refusing), { prefix: 'scripted-hasty-' })
+    expect(reply.status, reply.text).to.equal(200)
+    expect(reply.json.choices).to.deep.equal([choice])
   })
 
   describe('at MAX_ANSWER_BYTES', () => {
@@ -234,6 +250,9 @@ describe('a chat that is cut', function () {
           gateway.db('calls').where({ model: 'openai-chat', status: 'queued' }).first(),
         )
         expect([await paidBy(waiting.account), gateway.sandbox.billed(prompt).total]).to.deep.equal([0, 0])
+        const { queues, stop } = testQueues(gateway.config)
+        await until('its job is removed', async () => (await queues.depth('chat')) === 0)
+        await stop()
       } finally {
         await gateway.startWorker()
       }

@@ -5,6 +5,7 @@ import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
+import { openingsOfDay } from '../../src/shared/operators/circuits.ts'
 import { upstreamsOfLastHour } from '../../src/shared/reports/last-day.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { PATIENCE_MS, seenWithin, until } from '../../scripts/harness/until.ts'
@@ -246,6 +247,9 @@ describe('a model of two upstreams', () => {
       }
       for (let calls = 0; calls < 3; calls++) await expectServedElsewhere(await call('ill', 'chat', prompted()))
       expect(asked(), 'asked though its circuit is open').to.equal(5)
+      await until('the opening is noted for operators', async () =>
+        (await openingsOfDay(gateway.db)).some(({ upstream, openings }) => upstream === 'ill' && openings > 0),
+      )
     })
 
     it('asks it last once five calls have waited for it until their deadlines', async () => {

@@ -18,8 +18,8 @@ import type { Bill } from './support/billing.ts'
 import { chatBodies } from './support/chat-bodies.ts'
 import type { Asked } from './support/chat-bodies.ts'
 
-/** How many requests `npm test` makes; the soak makes twenty thousand. */
-const REQUESTS = Number(process.env['TOLLGATE_REQUESTS'] ?? 500)
+/** How many requests `npm test` makes; the soak makes ten thousand. */
+const REQUESTS = Number(process.env['TOLLGATE_REQUESTS'] ?? 200)
 
 /** The longest body that the gateway reads. */
 const MAX_BYTES = 1_048_576

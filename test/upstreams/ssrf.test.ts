@@ -12,92 +12,20 @@ import type { Reply } from '../../scripts/harness/http.ts'
 import { movementsOf, prompted } from '../../scripts/harness/calling.ts'
 import type { Listening } from '../workers/fetching/servers.ts'
 import { startCanary } from './support/canary.ts'
-import { FUNDS, TARGETS, aFundedAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
+import { FUNDS, aFundedAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
 import type { Target } from './support/targets.ts'
 
-/** Hosts that are not public, in many spellings; `%` is the canary's port. */
+/**
+ * Hosts that are not public, of each kind of spelling; `%` is the canary's port. All spellings are in
+ * test/shared/requests/special-addresses.ts.
+ */
 const PRIVATE_HOSTS = [
   '127.0.0.1:%',
-  '127.1:%',
-  '127.0.1:%',
-  '0177.0.0.1:%',
-  '0x7f.0.0.1:%',
-  '0x7f000001:%',
   '2130706433:%',
-  '017700000001:%',
-  '127.0.0.1.:%',
-  '０.0.0.0:%',
-  '１２７.0.0.1:%',
-  '127。0。0。1:%',
-  '0:%',
-  '0.0.0.0:%',
   'localhost:%',
-  'LOCALHOST:%',
-  'localhost.:%',
-  'x.localhost:%',
-  'localhost.localdomain:%',
-  '[::1]:%',
-  '[::]:%',
-  '[0:0:0:0:0:0:0:1]:%',
-  '[::ffff:127.0.0.1]:%',
   '[::ffff:7f00:1]:%',
-  '[::127.0.0.1]:%',
-  '[64:ff9b::7f00:1]:%',
-  '[2002:7f00:1::]:%',
-  '10.0.0.1',
-  '172.16.0.1',
-  '172.31.255.255',
-  '192.168.0.1',
   '169.254.169.254',
-  '2852039166',
-  '[::ffff:169.254.169.254]',
-  '[fe80::1]',
-  '[fc00::1]',
-  '[fd12:3456::1]',
-  '100.64.0.1',
-  '100.100.100.200',
-  '168.63.129.16',
-  '192.0.0.192',
-  '198.18.0.1',
-  '192.0.2.1',
-  '224.0.0.1',
-  '240.0.0.1',
-  '255.255.255.255',
-  '[ff02::1]',
-  '[2001:db8::1]',
   'metadata.google.internal',
-  'printer.local',
-  'intranet',
-  'db.internal',
-  '1.0.0.127.in-addr.arpa',
-]
-
-/** Addresses that URL parsers read differently, or that are not web addresses of a public host. */
-const ODD_ADDRESSES = [
-  'http://0127.0.0.1:%/',
-  'http://134744072/',
-  'http://8.8.2056/',
-  'http://user@127.0.0.1:%/',
-  'http://127.0.0.1:%@example.com/',
-  'http://example.com@127.0.0.1:%/',
-  'http://example.com\\@127.0.0.1:%/',
-  'http:\\\\127.0.0.1:%/',
-  'http:127.0.0.1:%/',
-  'http:/127.0.0.1:%/',
-  'http:///127.0.0.1:%/',
-  'ht\ntp://127.0.0.1:%/',
-  ' http://127.0.0.1:%/',
-  'http://127.0.0.1:%/ x',
-  'http://127.0.0.1\t:%/',
-  'file:///etc/passwd',
-  'gopher://127.0.0.1:%/',
-  'ftp://127.0.0.1/',
-  'javascript:alert(1)',
-  'data:text/html;base64,PGI+',
-  'data:image/svg+xml;base64,PHN2Zz4=',
-  '//127.0.0.1:%/',
-  '',
-  'x',
 ]
 
 /** What a name resolves to, one answer after another, then always the last. */
@@ -111,6 +39,15 @@ const NAMES: Record<string, string[][]> = {
 
 /** The one sentence about an address that failed, whatever the reason. */
 const UNFETCHED = /^image_url: The image could not be fetched\. The credits .* refunded\.$/
+
+/** Of both kinds of uploads and of addresses that are handed over. */
+const ASKED: Target[] = [
+  { protocol: 'openai', modality: 'chat' },
+  { protocol: 'anthropic', modality: 'chat' },
+  { protocol: 'openai', modality: 'image' },
+  { protocol: 'fal', modality: 'image' },
+  { protocol: 'replicate', modality: 'video' },
+]
 
 const chats = targetsOf('chat')
 const media = targetsOf('direct', 'task')
@@ -197,25 +134,20 @@ describe('addresses that lead into the private network', function () {
       expect(await movementsOf(gateway.db, reply)).to.deep.equal([])
     }
 
-    for (const [kind, addresses] of [
-      ['host', PRIVATE_HOSTS.map((host) => `http://${host}/x.png`)],
-      ['address', ODD_ADDRESSES],
-    ] as const) {
-      for (const address of addresses) {
-        it(`are refused: the ${kind} ${JSON.stringify(address)}`, async () => {
-          const url = portOf(address)
-          await expectRefused(await askWith({ protocol: 'fal', modality: 'image' }, url), 'image_url', 'image')
-          await expectRefused(await askWith({ protocol: 'openai', modality: 'video' }, url), 'image_url', 'video')
-          for (const given of [{ url }, url, { url, detail: 'low' }]) {
-            const reply = await ask(gateway, account, { protocol: 'anthropic', modality: 'chat' }, '', {
-              more: { messages: message(given) },
-            })
-            await expectRefused(reply, 'messages[1].content[1].image_url', 'chat')
-          }
-          expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
-        })
+    it('are refused before a charge, in every field that an upstream would fetch', async () => {
+      for (const address of [...PRIVATE_HOSTS.map((host) => `http://${host}/x.png`), 'file:///etc/passwd']) {
+        const url = portOf(address)
+        await expectRefused(await askWith({ protocol: 'fal', modality: 'image' }, url), 'image_url', 'image')
+        await expectRefused(await askWith({ protocol: 'openai', modality: 'video' }, url), 'image_url', 'video')
+        for (const given of [{ url }, url, { url, detail: 'low' }]) {
+          const reply = await ask(gateway, account, { protocol: 'anthropic', modality: 'chat' }, '', {
+            more: { messages: message(given) },
+          })
+          await expectRefused(reply, 'messages[1].content[1].image_url', 'chat')
+        }
       }
-    }
+      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
+    })
 
     it('are refused in further parts of messages that an upstream would fetch', async () => {
       for (const field of ['video_url', 'audio_url', 'file_url']) {
@@ -229,7 +161,7 @@ describe('addresses that lead into the private network', function () {
   })
 
   describe('by a name', () => {
-    for (const target of TARGETS) {
+    for (const target of ASKED) {
       it(`fail the call, refunded, before anything is sent to the upstream: ${nameOf(target)}`, async () => {
         await Promise.all(
           Object.keys(NAMES).map(async (name) => {
@@ -297,7 +229,7 @@ describe('addresses that lead into the private network', function () {
 
     it('are not followed after a redirect, by a name, or by one that resolves differently later', async () => {
       await Promise.all([
-        ...PRIVATE_HOSTS.filter((host) => /^[!-~]+$/.test(host)).map((host) =>
+        ...PRIVATE_HOSTS.map((host) =>
           expectNotFetched(prompted(`[redirect http://${portOf(host)}/x.png]`), `redirect to ${host}`),
         ),
         ...Object.keys(NAMES).map((name) =>

@@ -23,27 +23,23 @@ describe('the places of a worker', function () {
   let heavy: TestAccount
   let other: TestAccount
 
-  const useGateway = (environment: Record<string, string>): void => {
-    before(async () => {
-      gateway = await startGateway(environment)
-    })
-    before(() => {
-      redis = connectPersistent(gateway.config)
-      queues = createQueues(redis, gateway.config.REDIS_PREFIX)
-    })
-    after(async () => {
-      await queues.close()
-      redis.disconnect()
-      await gateway.stop()
-    })
-    beforeEach(async () => {
-      ;[heavy, other] = await Promise.all([anAccount(gateway.db, FUNDS), anAccount(gateway.db, FUNDS)])
-    })
-    afterEach(async () => {
-      gateway.sandbox.release('held')
-      await expectBooksToBalance(gateway.db)
-    })
-  }
+  before(async () => {
+    gateway = await startGateway({ CHAT_CONCURRENCY: '6' })
+    redis = connectPersistent(gateway.config)
+    queues = createQueues(redis, gateway.config.REDIS_PREFIX)
+  })
+  after(async () => {
+    await queues.close()
+    redis.disconnect()
+    await gateway.stop()
+  })
+  beforeEach(async () => {
+    ;[heavy, other] = await Promise.all([anAccount(gateway.db, FUNDS), anAccount(gateway.db, FUNDS)])
+  })
+  afterEach(async () => {
+    gateway.sandbox.release('held')
+    await expectBooksToBalance(gateway.db)
+  })
 
   const held = (count: number, more: object = {}) =>
     Array.from({ length: count }, (_one, nth) => chat(gateway, heavy, `held ${nth} [hold]`, more))
@@ -60,102 +56,93 @@ describe('the places of a worker', function () {
       return (await inState('succeeded')) === count
     })
 
-  describe('with few of them', () => {
-    useGateway({ CHAT_CONCURRENCY: '6' })
-
-    it('are never held by one account beyond its share, whether others wait or not', async () => {
-      const asked = held(20)
-      let most = 0
-      await until('the end of every call', async () => {
-        const running = await inState('running')
-        most = Math.max(most, running)
-        const ended = await inState('succeeded')
-        if (running === Math.min(3, asked.length - ended)) gateway.sandbox.release('held')
-        return ended === asked.length
-      })
-      expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal(asked.map(() => 200))
-      expect(most).to.equal(3)
-      expect(
-        (await rows()).map(({ attempts }) => attempts),
-        'parked is not tried',
-      ).to.deep.equal(asked.map(() => 1))
+  it('are never held by one account beyond its share, whether others wait or not', async () => {
+    const asked = held(20)
+    let most = 0
+    await until('the end of every call', async () => {
+      const running = await inState('running')
+      most = Math.max(most, running)
+      const ended = await inState('succeeded')
+      if (running === Math.min(3, asked.length - ended)) gateway.sandbox.release('held')
+      return ended === asked.length
     })
-
-    it('serve a parked call as soon as a call of its account has ended', async () => {
-      const asked = held(4)
-      await until('three that run and one that is parked', async () => {
-        return (await inState('running')) === 3 && (await parked()) === 1
-      })
-      const releasedAt = performance.now()
-      gateway.sandbox.release('held 0')
-      await until('the fourth', async () => (await inState('succeeded')) === 1 && (await inState('running')) === 3)
-      expect(performance.now() - releasedAt, 'not by its return after some seconds').to.be.below(4000)
-      expect(await parked()).to.equal(0)
-      await releaseAll(4)
-      await Promise.all(asked)
-    })
-
-    it('have no part in a parked stream whose client leaves: it is refunded at once', async () => {
-      const asked = held(3)
-      await until('three that run', async () => (await inState('running')) === 3)
-      const leaving = new AbortController()
-      const left = fetch(`${gateway.url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${heavy.key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({
-          model: 'sandbox-chat',
-          stream: true,
-          messages: [{ role: 'user', content: 'left behind' }],
-        }),
-        signal: leaving.signal,
-      }).catch(() => null)
-      await until('the stream to be parked', async () => (await parked()) === 1)
-      leaving.abort()
-      await left
-      await until('its refund', async () => (await inState('failed')) === 1)
-      await releaseAll(3)
-      await Promise.all(asked)
-      expect(gateway.sandbox.journal('left behind')).to.deep.equal([])
-    })
-
-    it('have no part in a parked call whose deadline comes: it is refunded', async () => {
-      const asked = held(3)
-      await until('three that run', async () => (await inState('running')) === 3)
-      const late = await chat(gateway, heavy, 'too late', { model: 'hasty-chat' })
-      expect(late.status, late.text).to.equal(502)
-      expect(await inState('failed')).to.equal(1)
-      await releaseAll(3)
-      await Promise.all(asked)
-      expect(gateway.sandbox.journal('too late')).to.deep.equal([])
-    })
-
-    it('are given to the parked calls of a worker that was killed by those that live', async () => {
-      await gateway.stopWorker()
-      const doomed = await startChildWorker(gateway.config)
-      const asked = held(6)
-      await until('three that run and three that are parked', async () => {
-        return (await inState('running')) === 3 && (await parked()) === 3
-      })
-      await doomed.kill()
-      await gateway.startWorker()
-      await releaseAll(6)
-      expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal(asked.map(() => 200))
-      expect(await balanceOf(gateway.db, heavy.id)).to.be.below(FUNDS)
-    })
+    expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal(asked.map(() => 200))
+    expect(most).to.equal(3)
+    expect(
+      (await rows()).map(({ attempts }) => attempts),
+      'parked is not tried',
+    ).to.deep.equal(asked.map(() => 1))
   })
 
-  describe('with the default of a hundred', () => {
-    useGateway({})
-
-    it('leave a chat of another account its time beside 110 long ones', async () => {
-      const asked = held(110)
-      await until('half of the places to be held', async () => (await inState('running')) === 50)
-      await until('the others to be parked', async () => (await parked()) === 60)
-      const reply = await chat(gateway, other, 'in between')
-      expect(reply.status, reply.text).to.equal(200)
-      expect(await inState('succeeded')).to.equal(0)
-      await releaseAll(110)
-      await Promise.all(asked)
+  it('serve a parked call as soon as a call of its account has ended', async () => {
+    const asked = held(4)
+    await until('three that run and one that is parked', async () => {
+      return (await inState('running')) === 3 && (await parked()) === 1
     })
+    const releasedAt = performance.now()
+    gateway.sandbox.release('held 0')
+    await until('the fourth', async () => (await inState('succeeded')) === 1 && (await inState('running')) === 3)
+    expect(performance.now() - releasedAt, 'not by its return after some seconds').to.be.below(4000)
+    expect(await parked()).to.equal(0)
+    await releaseAll(4)
+    await Promise.all(asked)
+  })
+
+  it('have no part in a parked stream whose client leaves: it is refunded at once', async () => {
+    const asked = held(3)
+    await until('three that run', async () => (await inState('running')) === 3)
+    const leaving = new AbortController()
+    const left = fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${heavy.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'sandbox-chat',
+        stream: true,
+        messages: [{ role: 'user', content: 'left behind' }],
+      }),
+      signal: leaving.signal,
+    }).catch(() => null)
+    await until('the stream to be parked', async () => (await parked()) === 1)
+    leaving.abort()
+    await left
+    await until('its refund', async () => (await inState('failed')) === 1)
+    await releaseAll(3)
+    await Promise.all(asked)
+    expect(gateway.sandbox.journal('left behind')).to.deep.equal([])
+  })
+
+  it('have no part in a parked call whose deadline comes: it is refunded', async () => {
+    const asked = held(3)
+    await until('three that run', async () => (await inState('running')) === 3)
+    const late = await chat(gateway, heavy, 'too late', { model: 'hasty-chat' })
+    expect(late.status, late.text).to.equal(502)
+    expect(await inState('failed')).to.equal(1)
+    await releaseAll(3)
+    await Promise.all(asked)
+    expect(gateway.sandbox.journal('too late')).to.deep.equal([])
+  })
+
+  it('are given to the parked calls of a worker that was killed by those that live', async () => {
+    await gateway.stopWorker()
+    const doomed = await startChildWorker(gateway.config)
+    const asked = held(6)
+    await until('three that run and three that are parked', async () => {
+      return (await inState('running')) === 3 && (await parked()) === 3
+    })
+    await doomed.kill()
+    await gateway.startWorker()
+    await releaseAll(6)
+    expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal(asked.map(() => 200))
+    expect(await balanceOf(gateway.db, heavy.id)).to.be.below(FUNDS)
+  })
+
+  it('leave a chat of another account its time beside seven long ones', async () => {
+    const asked = held(7)
+    await until('half of the places to be held', async () => (await inState('running')) === 3 && (await parked()) === 4)
+    const reply = await chat(gateway, other, 'in between')
+    expect(reply.status, reply.text).to.equal(200)
+    expect(await inState('succeeded')).to.equal(0)
+    await releaseAll(7)
+    await Promise.all(asked)
   })
 })

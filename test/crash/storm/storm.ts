@@ -12,6 +12,7 @@ import type { Reply } from '../../../scripts/harness/http.ts'
 import type { Installation, Kind, Program } from '../../../scripts/harness/installation.ts'
 import { seenWithin } from '../../../scripts/harness/until.ts'
 import { DEBTOR_CREDITS, Debtor } from './debtor.ts'
+import { inSoak } from '../scale.ts'
 import { checkOutcome } from './outcome.ts'
 import { Reader } from './readers.ts'
 import { heldBy, recoveriesOf } from './recoveries.ts'
@@ -234,7 +235,7 @@ class Storm {
       while (one.reply === null && this.raging) {
         const web = this.liveWeb()
         one.reply = web ? await this.ask(one, web.url).catch(() => null) : null
-        if (one.reply === null) await pause(50)
+        if (one.reply === null || !inSoak) await pause(50)
       }
     }
   }

@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { BEGIN, BEGUN, ENQUEUED, HELD, MOMENTS } from './killing-tests.ts'
+import { BEGIN, BEGUN, ENQUEUED, HELD, KILLED, MOMENTS } from './killing-tests.ts'
 
 const CALLS = 'src/shared/calls/calls.ts'
 const LEASES = 'src/shared/calls/leases.ts'
@@ -18,7 +18,7 @@ export const BEGINS: readonly Mutant[] = [
         replace: '',
       },
     ],
-    tests: [BEGUN, MOMENTS, BEGIN],
+    tests: [MOMENTS, BEGIN, BEGUN],
   },
   {
     name: 'a run that repeats its begin is a second run',
@@ -64,7 +64,7 @@ export const BEGINS: readonly Mutant[] = [
     name: 'a call whose begin a crash of Postgres lost is taken for lost',
     why: 'Its worker lives, and would be stopped.',
     edits: [{ file: LEASES, find: 'c.attempts <= given.attempt', replace: 'c.attempts = given.attempt' }],
-    tests: [BEGUN, HELD],
+    tests: [HELD, BEGUN],
   },
   {
     name: 'a worker goes on with a call that another has taken over',
@@ -100,7 +100,7 @@ export const BEGINS: readonly Mutant[] = [
     name: 'speech of a lost worker is refunded after it was heard',
     why: 'What was heard is paid, however many workers a customer can end.',
     edits: [{ file: 'src/workers/calls/lost-streams.ts', find: "name === 'speech' || ", replace: '' }],
-    tests: ['test/crash/lost-sound.test.ts'],
+    tests: [KILLED],
   },
   {
     name: 'a call that is enqueued a second time is not waited for',

@@ -52,7 +52,7 @@ export const CALL_PATH: readonly Mutant[] = [
     name: 'a lost COMMIT is taken for a refusal',
     why: 'What is found under the own id is the own call.',
     edits: [{ file: CALLS, find: 'return row.existing_id === request.id', replace: 'return row.existing_id === null' }],
-    tests: [CUTS, VERBS],
+    tests: [VERBS, CUTS],
   },
   {
     name: 'an outcome is written once or never',
@@ -164,7 +164,7 @@ export const CALL_PATH: readonly Mutant[] = [
         replace: 'Promise.resolve(queues)',
       },
     ],
-    tests: ['test/upstreams/waiting.test.ts'],
+    tests: [CUT_CHATS],
   },
   {
     name: 'a client that leaves cancels its call',
@@ -178,7 +178,7 @@ export const CALL_PATH: readonly Mutant[] = [
   await deps.calls.refund(placed.callId, error)`,
       },
     ],
-    tests: ['test/api/v1/coming-back.test.ts', 'test/api/v1/long-calls.test.ts', 'test/api/v1/idempotency.test.ts'],
+    tests: ['test/api/v1/idempotency.test.ts', 'test/api/v1/coming-back.test.ts', 'test/api/v1/long-calls.test.ts'],
   },
   {
     name: 'a lost reply is never looked for',

@@ -26,7 +26,7 @@ export const CHARGING: readonly Mutant[] = [
         replace: 'ORDER BY acc.id',
       },
     ],
-    tests: [SCHEDULES, VERBS, BATCHES],
+    tests: [BATCHES, VERBS, SCHEDULES],
   },
   {
     name: 'the database lets a balance be negative',
@@ -129,7 +129,7 @@ export const CHARGING: readonly Mutant[] = [
         replace: '',
       },
     ],
-    tests: [DEBTS, BATCHES],
+    tests: [BATCHES, DEBTS],
   },
   {
     name: 'a charge takes debtors',
@@ -183,7 +183,7 @@ export const CHARGING: readonly Mutant[] = [
         replace: '',
       },
     ],
-    tests: ['test/shared/ledger', VERBS, SCHEDULES],
+    tests: [VERBS, 'test/shared/ledger', SCHEDULES],
   },
   {
     name: 'an elided data: URI outside an image',
@@ -195,7 +195,7 @@ export const CHARGING: readonly Mutant[] = [
         replace: 'bytes -= bytesOfDataUri(part[String(part.type)])',
       },
     ],
-    tests: [PRECHARGE, PRICING],
+    tests: [PRICING, PRECHARGE],
   },
   {
     name: 'only messages and tools are counted',
@@ -207,6 +207,6 @@ export const CHARGING: readonly Mutant[] = [
         replace: 'let bytes = Buffer.byteLength(JSON.stringify([body.messages, (body as { tools?: unknown }).tools]))',
       },
     ],
-    tests: [PRECHARGE, PRICING],
+    tests: [PRICING, PRECHARGE],
   },
 ]

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-const READ = 'test/upstreams/read-answers.test.ts'
+const READ = 'test/workers/calls/recorded-answers.test.ts'
 const JOINS = 'test/workers/upstreams/joins.test.ts'
 
 /** Bugs in how answers of upstreams are read. */
@@ -15,7 +15,7 @@ export const OF_READING: readonly Mutant[] = [
         replace: 'if (this.choices.size === 0) return []',
       },
     ],
-    tests: ['test/upstreams/wrong-json.test.ts'],
+    tests: ['test/workers/calls/wrong-json.test.ts'],
   },
   {
     name: 'an end is invented behind an event that cannot be read',

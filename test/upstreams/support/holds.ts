@@ -15,8 +15,8 @@ import { startBilling } from './billing.ts'
 import type { Bill } from './billing.ts'
 import { DOCUMENT_TOKENS } from './message-bills.ts'
 
-/** How many requests `npm test` makes; the soak makes twenty thousand. */
-const REQUESTS = Number(process.env['TOLLGATE_REQUESTS'] ?? 500)
+/** How many requests `npm test` makes; the soak makes ten thousand. */
+const REQUESTS = Number(process.env['TOLLGATE_REQUESTS'] ?? 200)
 
 /** What a body becomes: refused before a charge, rejected before it was sent, or sent. */
 type Outcome = 'refused' | 'rejected' | Sent
