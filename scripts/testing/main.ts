@@ -172,7 +172,7 @@ await stopTestServices(runFolder)
 if (programs) rmSync(programs, { recursive: true })
 
 // The soak does not run them again.
-if (!interrupted && counts.failed === 0 && args.length === 0 && treeOf() === tree) recordPassed(tree)
+if (!interrupted && counts.failed === 0 && isWhole && treeOf() === tree) recordPassed(tree)
 if (counts.passed + counts.failed === 0) console.error(interrupted ? 'interrupted' : 'no test was run')
 console.log(closingLine(counts))
 process.exit(interrupted ? 130 : counts.failed > 0 || counts.passed === 0 ? 1 : 0)
