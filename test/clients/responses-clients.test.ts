@@ -7,8 +7,9 @@ import { z } from 'zod'
 import { prompted } from '../../scripts/harness/calling.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
-import { MODELS, startDialects } from '../api/v1/support/responses.ts'
+import { MODELS, addDialects } from '../api/v1/support/responses.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 
 /** Calls of a tool end once its result is there. */
@@ -19,7 +20,7 @@ describe('a client that speaks Responses by default', () => {
   let account: TestAccount
   let baseURL: string
   before(async () => {
-    gateway = await startDialects()
+    gateway = await startGateway({}, addDialects)
     baseURL = `${gateway.url}/v1`
     account = await anAccount(gateway.db, 100_000_000)
   })

@@ -188,7 +188,13 @@ describe('an account at the console', () => {
       await aCall(web.db, account)
       const formulas = ['=HYPERLINK("http://evil.example")', '+1+1', '-2+3', '@SUM(A1)', '＝1+1', '=1+1, "really"']
       for (const note of formulas)
-        await grantCredits(web.db, null, { id: newId('grant'), accountId: account.id, origin: 'bonus', amount: 5, note })
+        await grantCredits(web.db, null, {
+          id: newId('grant'),
+          accountId: account.id,
+          origin: 'bonus',
+          amount: 5,
+          note,
+        })
       const { text } = await api('GET', '/api/exports/ledger')
       for (const note of formulas) {
         const cell = `'${note.replaceAll('"', '""')}`
