@@ -73,18 +73,6 @@ describe('a request that equals a call which was left unanswered', () => {
     expect(isReplay(await chat(gateway, account, later)), 'it can still be joined').to.equal(true)
   })
 
-  it('is another call within a moment of the disconnection: its sender cannot know that it was lost', async () => {
-    const content = prompted('[delay 500]')
-    const leaving = new AbortController()
-    const { signal } = leaving
-    const sent = send('POST', `${gateway.url}${CHAT}`, { key: account.key, body: chatBody(content), signal })
-    const left = sent.catch(() => null)
-    await until('the upstream to have it', () => gateway.sandbox.open(content).open > 0)
-    leaving.abort()
-    const [reply] = await Promise.all([chat(gateway, account, content), left])
-    expect(isReplay(reply)).to.equal(false)
-  })
-
   it('is another call where that one failed, or is older than two minutes', async () => {
     const failing = prompted('[delay 400] [status 400]')
     await leaveFor(failing)

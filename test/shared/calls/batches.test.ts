@@ -76,11 +76,11 @@ describe('a batch of calls in one statement', () => {
   })
 
   const left = {
-    'one was left so recently that none can be joined': { count: 1, ago: -60, outcome: 'opened' },
+    'one was left a moment ago: its sender cannot know yet that it was lost': { count: 1, ago: -60, outcome: 'opened' },
     'all were left and each request joins one': { count: 300, ago: 60, outcome: 'claimed' },
   }
   for (const [name, { count, ago, outcome }] of Object.entries(left))
-    it(`reads few of many equal calls where ${name}`, async () => {
+    it(`reads few of many equal calls if ${name}`, async () => {
       const account = await anAccount(db, 10_000)
       const equal = (times: number) =>
         Array.from({ length: times }, () => anOrder(account, 1, { requestHash: 'ab'.repeat(32), joinsLeft: true }))
