@@ -229,24 +229,13 @@ describe('the OpenAPI document', () => {
       const { email, me } = await visitor.signUp()
       const { secret } = (await me('POST', '/api/keys', { name: 'test' })).json
       const caller = client(secret)
+      const drawn = (model: string) => caller('POST', '/v1/images/generations', { model, prompt: 'a fox' })
       const refusals: [Promise<Reply>, number, string][] = [
-        [
-          caller('POST', '/v1/images/generations', { model: 'sandbox-image', prompt: 'a fox' }),
-          402,
-          'insufficient_credits',
-        ],
-        [
-          caller('POST', '/v1/images/generations', { model: 'sandbox-chat', prompt: 'a fox' }),
-          400,
-          'unsupported_model',
-        ],
+        [drawn('sandbox-image'), 402, 'insufficient_credits'],
+        [drawn('sandbox-chat'), 400, 'unsupported_model'],
+        [drawn('unavailable-image'), 503, 'upstream_unavailable'],
         [caller('POST', '/v1/videos/generations', { model: 'sandbox-video', prompt: '' }), 400, 'invalid_prompt'],
         [caller('POST', '/v1/chat/completions', { model: 'sandbox-chat', messages: [] }), 400, 'invalid_messages'],
-        [
-          caller('POST', '/v1/images/generations', { model: 'unavailable-image', prompt: 'a fox' }),
-          503,
-          'upstream_unavailable',
-        ],
         [caller('GET', `/v1/calls/${publicId('call', newId('call'))}?wait=61`), 400, 'invalid_request'],
         [nobody('POST', '/api/auth/register', { email, password: PASSWORD }), 409, 'email_taken'],
         [nobody('POST', '/api/auth/register', { email: 'x', password: PASSWORD }), 400, 'invalid_email'],

@@ -112,11 +112,6 @@ describe('POST /v1/chat/completions', () => {
     expect(await movementsOf(gateway.db, paid)).to.deep.equal(['charge -20', 'settlement -10'])
   })
 
-  it('costs at least the minimum', async () => {
-    const account = await anAccount(gateway.db, 100)
-    expect((await chat(gateway, account, '[usage 0 0]')).json.usage).to.include({ credits: 1, balance: 99 })
-  })
-
   for (const words of ['[no-usage]', '[usage-negative]', '[usage-huge]']) {
     it(`is settled on the gateway's own count where the upstream's usage cannot be believed: ${words}`, async () => {
       const account = await anAccount(gateway.db, 100_000)
@@ -207,19 +202,5 @@ describe('POST /v1/chat/completions', () => {
     const { headers } = gateway.sandbox.journal(prompt)[0]!
     expect(JSON.stringify(headers)).not.to.include(account.key)
     expect(headers['idempotency-key']).to.equal(reply.headers.get('x-call-id'))
-  })
-
-  it('passes a trace on to the upstream', async () => {
-    const account = await anAccount(gateway.db, 1000)
-    const prompt = prompted()
-    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
-    await chat(gateway, account, prompt, {}, { traceparent })
-    expect(gateway.sandbox.journal(prompt)[0]!.headers.traceparent).to.match(/^00-4bf92f3577b34da6a3ce929d0e0e4736-/)
-  })
-
-  it('answers text of any script, split anywhere, to the last character', async () => {
-    const account = await anAccount(gateway.db, 1000)
-    const reply = await chat(gateway, account, '[cut-mid-char] [answer ok]')
-    expect(reply.json.choices[0].message.content).to.equal('Grüße, 你好 und 😀: ok')
   })
 })
