@@ -78,13 +78,6 @@ describe('POST /v1/chat/completions', () => {
     expect((await recordOf(gateway.db, reply)).creditsPrecharged).to.equal(estimate)
   })
 
-  it('multiplies the output of the pre-charge by n', async () => {
-    const account = await anAccount(gateway.db, 100_000)
-    const reply = await chat(gateway, account, '[usage 1 1]', { model: 'short-chat', max_tokens: 10, n: 3 })
-    expect(reply.json.choices).to.have.lengthOf(3)
-    expect((await recordOf(gateway.db, reply)).creditsPrecharged).to.equal(30)
-  })
-
   it('requests only the output that was paid: 1024 tokens by default, at most what the model allows', async () => {
     const account = await anAccount(gateway.db, 100_000)
     for (const [more, expected] of [
