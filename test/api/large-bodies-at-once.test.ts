@@ -1,15 +1,11 @@
 import { expect } from 'chai'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createSandbox } from '../../sandbox/server.ts'
-import type { Sandbox } from '../../sandbox/server.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
-import type { Installation, Program } from '../../scripts/harness/installation.ts'
-import { install } from '../../scripts/harness/installation.ts'
 import { TRANSCRIPTIONS } from '../../scripts/harness/calling.ts'
 import { LARGEST, WORST } from '../shared/media-files/worst-cases.ts'
-import { expectBooksToBalance } from '../support/books.ts'
 import { neverReads, responsesWithPictures } from '../support/stored-answers.ts'
+import { useInstallation } from '../support/installed.ts'
 
 const MEGABYTE = 1024 * 1024
 const HEAP_MB = 512
@@ -41,7 +37,6 @@ type Attack = { path: `/v1/${string}`; body: () => object }
 
 /** Each is sent by accounts with and without credits at once. Add what a body may be made of. */
 const ATTACKS: Record<string, Attack> = {
-  'one text': { path: '/v1/messages', body: () => saying(textOf('a', 31)) },
   'a text of two-byte units': { path: '/v1/messages', body: () => saying(`漢${textOf('a', 31)}`) },
   'a text to count': { path: '/v1/messages/count_tokens', body: () => saying(textOf('😀', 31)) },
   'an address': {
@@ -94,22 +89,11 @@ async function bytesOf([name, { path, body }]: [string, Attack]): Promise<Bytes>
 }
 
 describe('a web process with a heap of 512 MB', () => {
-  let sandbox: Sandbox
-  let installation: Installation
-  let web: Program
-  before(async () => {
-    sandbox = await createSandbox({})
-    installation = await install(sandbox)
-    web = await installation.start('web', { NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}` })
-  })
-  after(async () => {
-    await expectBooksToBalance(installation.db)
-    await installation.end()
-    await sandbox.close()
-  })
+  const own = useInstallation()
 
   it('survives the largest bodies and unread pages of twelve accounts at once, and answers others', async () => {
-    const accounts = await Promise.all(listOf(ACCOUNTS, (at) => anAccount(installation.db, at % 2 === 0 ? 100_000 : 1)))
+    const web = await own.start('web', { NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}` })
+    const accounts = await Promise.all(listOf(ACCOUNTS, (at) => anAccount(own.db, at % 2 === 0 ? 100_000 : 1)))
     const attacks = await Promise.all(Object.entries(ATTACKS).map(bytesOf))
     const refused: number[] = []
     const considered = new Map<string, number>()
@@ -127,7 +111,7 @@ describe('a web process with a heap of 512 MB', () => {
       for (; LATER.includes(status); status = await send(body, account)) await pause(500)
       considered.set(body.name, status)
     }
-    const calls = await responsesWithPictures(installation.db, accounts)
+    const calls = await responsesWithPictures(own.db, accounts)
     const paths = calls.map((call) => `/v1/responses/${call.replace('call_', 'resp_')}/input_items`)
     const readers = await Promise.all(
       accounts.flatMap((account, at) => listOf(READERS, () => neverReads(web.url, paths[at]!, account))),

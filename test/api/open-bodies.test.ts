@@ -1,8 +1,7 @@
 import { expect } from 'chai'
 import { endpoints } from '../../src/api/routes.ts'
 import type { Endpoint } from '../../src/api/endpoint/declaration.ts'
-import type { TestWeb } from '../../scripts/harness/harness.ts'
-import { startTestWeb, testConfig } from '../../scripts/harness/harness.ts'
+import { useWeb } from '../support/gateway.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { send } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
@@ -12,12 +11,8 @@ const KB = 1024
 const ofAnybody = (endpoints as readonly Endpoint[]).filter(({ auth, method }) => auth === null && method !== 'get')
 
 describe('a body of an endpoint that needs no login', () => {
-  let web: TestWeb
-  before(async () => {
-    const payments = { PAYMENTS: 'stripe', STRIPE_SECRET_KEY: 'sk_test_x', STRIPE_WEBHOOK_SECRET: 'whsec_x' }
-    web = await startTestWeb(await testConfig('http://127.0.0.1:9', payments))
-  })
-  after(() => web.stop())
+  const payments = { PAYMENTS: 'stripe', STRIPE_SECRET_KEY: 'sk_test_x', STRIPE_WEBHOOK_SECRET: 'whsec_x' }
+  const web = useWeb(payments)
 
   const bodyOf = (bytes: number): string => JSON.stringify({ x: 'x'.repeat(bytes - JSON.stringify({ x: '' }).length) })
   const post = ({ method, path }: Endpoint, bytes: number): Promise<Reply> =>
@@ -61,14 +56,11 @@ describe('a body of an endpoint that needs no login', () => {
   })
 
   it('is answered 429 where one network sends links without end', async () => {
-    let last: Reply | undefined
-    await until('the refusal', async () => {
-      const [one] = await Promise.all(
-        Array.from({ length: 50 }, () => send('POST', `${web.url}/api/email/verify`, { body: '{"token":"x"}' })),
-      )
-      last = one
-      return one!.status === 429
+    const verify = () => send('POST', `${web.url}/api/email/verify`, { body: '{"token":"x"}' })
+    const refused = await until('the refusal', async () => {
+      const replies = await Promise.all(Array.from({ length: 50 }, verify))
+      return replies.find(({ status }) => status === 429)
     })
-    expect(last!.json.error).to.equal('rate_limited')
+    expect(refused.json.error).to.equal('rate_limited')
   })
 })

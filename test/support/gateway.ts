@@ -10,7 +10,7 @@ import { expectBooksToBalance } from './books.ts'
 type Change = Parameters<typeof startGateway>[1]
 
 /** Starts something before the tests of a suite. Its fields are there from then on; `end` stops it after the tests. */
-function useFor<T extends object>(start: () => Promise<T>, end: (started: T) => Promise<unknown>): T {
+export function useFor<T extends object>(start: () => Promise<T>, end: (started: T) => Promise<unknown>): T {
   const started = {} as T
   before(async () => {
     Object.assign(started, await start())

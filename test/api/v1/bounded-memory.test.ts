@@ -1,38 +1,23 @@
 import { expect } from 'chai'
 import type { Socket } from 'node:net'
-import { createSandbox } from '../../../sandbox/server.ts'
-import type { Sandbox } from '../../../sandbox/server.ts'
 import { openSession } from '../../../src/shared/identity/sessions.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import { build, buildIsStale } from '../../../scripts/build/builder.ts'
 import { get } from '../../../scripts/harness/http.ts'
-import type { Installation, Program } from '../../../scripts/harness/installation.ts'
-import { install } from '../../../scripts/harness/installation.ts'
+import type { Program } from '../../../scripts/harness/installation.ts'
 import { aStoredChat, neverReads, responsesWithPictures } from '../../support/stored-answers.ts'
 import { watched } from '../../support/watched.ts'
 import type { Watched } from '../../support/watched.ts'
+import { useInstallation } from '../../support/installed.ts'
 
 const MEGABYTE = 1024 * 1024
 const MAX_MB = 450
 const MAX_MS = 500
 
-describe('the memory of a web process', function () {
-  let sandbox: Sandbox
-  let installation: Installation
+describe('the memory of a web process', () => {
+  const own = useInstallation({ LOG_LEVEL: 'info' })
   let web: Program
-  // The promise is that of the compiled process.
-  before(async function () {
-    this.timeout(300_000)
-    if (buildIsStale()) await build()
-    sandbox = await createSandbox({})
-    installation = await install(sandbox, { LOG_LEVEL: 'info' })
-    web = await installation.start('web')
-  })
-  after(async () => {
-    await expectBooksToBalance(installation.db)
-    await installation.end()
-    await sandbox.close()
+  before(async () => {
+    web = await own.start('web')
   })
 
   const expectBounded = ({ mb, ms }: Watched): void => {
@@ -41,11 +26,11 @@ describe('the memory of a web process', function () {
   }
 
   it('stays under 450 MB with 16 readers of 4 MB answers and 24 that never read, and answers quickly', async () => {
-    const account = await anAccount(installation.db, 1000)
-    const silent = await anAccount(installation.db, 1000)
+    const account = await anAccount(own.db, 1000)
+    const silent = await anAccount(own.db, 1000)
     const content = `${'a'.repeat(MEGABYTE)}${'é'.repeat(MEGABYTE / 2)}${'"\\'.repeat(MEGABYTE / 2)}`
-    const path = await aStoredChat(installation.db, account, content)
-    const theirs = await aStoredChat(installation.db, silent, content)
+    const path = await aStoredChat(own.db, account, content)
+    const theirs = await aStoredChat(own.db, silent, content)
     const readers: Socket[] = []
     const seen = await watched(web, async () => {
       readers.push(...(await Promise.all(Array.from({ length: 24 }, () => neverReads(web.url, theirs, silent)))))
@@ -57,12 +42,12 @@ describe('the memory of a web process', function () {
   })
 
   it('stays under 450 MB with readers that do not read the largest answers of every GET', async () => {
-    const accounts = await Promise.all(Array.from({ length: 2 }, () => anAccount(installation.db, 1000)))
+    const accounts = await Promise.all(Array.from({ length: 2 }, () => anAccount(own.db, 1000)))
     const { paths } = (await get(`${web.url}/openapi.json`)).json as { paths: Record<string, { get?: object }> }
     const known = Object.keys(paths).filter((path) => paths[path]!.get)
     expect(known).to.include.members(['/v1/responses/{id}/input_items', '/v1/calls/{id}', '/api/exports/calls'])
     const readers: Socket[] = []
-    const calls = await responsesWithPictures(installation.db, accounts)
+    const calls = await responsesWithPictures(own.db, accounts)
     const items: string[] = []
     let last: Awaited<ReturnType<typeof get>>[] = []
     const seen = await watched(web, async () => {
@@ -70,7 +55,7 @@ describe('the memory of a web process', function () {
         const call = calls[at]!
         const { id: accountId, userId } = account
         const owner = { userId, accountId, passwordHash: 'none', userAgent: '', ip: '' }
-        const { token } = (await openSession(installation.db, owner))!
+        const { token } = (await openSession(own.db, owner))!
         items.push(`/v1/responses/${call.replace('call_', 'resp_')}/input_items`)
         for (const pattern of known) {
           const isResponse = pattern.includes('/responses/')

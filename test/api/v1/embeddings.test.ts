@@ -114,14 +114,6 @@ describe('POST /v1/embeddings', () => {
       expect((await embed('a', {}, { prefer })).status, prefer).to.equal(200)
   })
 
-  it('refuses models of other kinds, here and there', async () => {
-    const chat = await embed('a', { model: 'sandbox-chat' })
-    expect(chat.json.error).to.include({ code: 'unsupported_model', param: 'model' })
-    const body = { model: 'sandbox-embedding', messages: [{ role: 'user', content: 'a' }] }
-    const other = await post(`${gateway.url}/v1/chat/completions`, account.key, body)
-    expect(other.json.error).to.include({ code: 'unsupported_model' })
-  })
-
   it('takes as many texts in base64 as OpenAI does, and answers in full', async () => {
     const input = Array.from({ length: 2048 }, (_, at) => `text ${at}`)
     const reply = await embed(input, { encoding_format: 'base64', dimensions: 3072 })

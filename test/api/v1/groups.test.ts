@@ -185,8 +185,8 @@ describe('groups of customers', () => {
     }
     const kinds = PAID.filter(([, path]) => path === CHAT || path === IMAGES)
     const replies: Reply[] = []
-    for (let wave = 0; wave < 9; wave++) {
-      const sent = Array.from({ length: 12 }, (_, nth) => {
+    for (let wave = 0; wave < 6; wave++) {
+      const sent = Array.from({ length: 6 }, (_, nth) => {
         const [, path, body] = kinds[nth % kinds.length]!
         return ask(account, path, body())
       })

@@ -193,25 +193,4 @@ describe('credits that running calls hold', () => {
     expect(texts).to.deep.equal(['one', 'two', 'title', 'three'])
     expect(await balanceOf(gateway.db, account.id)).to.be.above(48_000)
   })
-
-  it('are waited for by the SDKs of Anthropic and OpenAI on their own', async () => {
-    const account = await anAccount(gateway.db, 13_000)
-    const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: account.key })
-    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key })
-    const rejected = () =>
-      gateway.db('calls').where({ account_id: account.id, error_type: 'credits_in_use' }).pluck<string[]>('id')
-    for (const ask of [
-      (content: string) => anthropic.messages.create({ model: 'claude', max_tokens: 4000, messages: user(content) }),
-      (content: string) => openai.responses.create({ model: 'gpt', input: content }),
-      (content: string) => openai.chat.completions.create({ model: 'gpt', max_tokens: 4000, messages: user(content) }),
-    ]) {
-      const before = (await rejected()).length
-      let answer: unknown = null
-      await whileRunning('messages', account, AGENTS_LIMIT, async () => {
-        answer = ask(prompted('[answer served]'))
-        await until('it was told to wait', async () => (await rejected()).length > before)
-      })
-      expect(JSON.stringify(await answer)).to.include('served')
-    }
-  })
 })

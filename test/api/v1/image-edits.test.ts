@@ -160,41 +160,28 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
     expect(await balanceOf(gateway.db, account.id)).to.equal(before)
   })
 
-  const REFUSED: [what: string, form: () => FormData, status: number, param: string | null][] = [
-    ['no image', () => formOf({ prompt: 'x' }), 400, 'image'],
-    ['no prompt', () => formOf({}, ['image', small]), 400, 'prompt'],
-    ['what is no image', () => formOf({ prompt: 'x' }, ['image', Buffer.from('<svg/>')]), 400, 'image'],
-    [
-      'a mask that is no image',
-      () => formOf({ prompt: 'x' }, ['image', small], ['mask', Buffer.from('%')]),
-      400,
-      'mask',
-    ],
-    ['an image as a text', () => formOf({ prompt: 'x', image: PIXEL }), 400, 'image'],
-    [
-      'an address beside files',
-      () => formOf({ prompt: 'x', image_url: PIXEL_URI }, ['image', small]),
-      400,
-      'image_url',
-    ],
-    ['a bad number', () => formOf({ prompt: 'x', n: 'two' }, ['image', small]), 400, 'n'],
-    ['a stream', () => formOf({ prompt: 'x', stream: 'true' }, ['image', small]), 400, 'stream'],
-    ['two masks', () => formOf({ prompt: 'x' }, ['image', small], ['mask', small], ['mask', small]), 400, 'mask'],
-    [
-      'seventeen images',
-      () => formOf({ prompt: 'x' }, ...Array.from({ length: 17 }, () => ['image', small] as [string, Buffer])),
-      400,
-      'image',
-    ],
-    ['more than 20 MB', () => formOf({ prompt: 'x' }, ['image', Buffer.alloc(20 * 1024 * 1024 + 1)]), 413, null],
-    ['an upstream without forms', () => formOf({ model: 'task-image', prompt: 'x' }, ['image', small]), 400, 'image'],
-    ['a model that edits nothing', () => formOf({ model: 'plain-image', prompt: 'x' }, ['image', small]), 400, 'image'],
+  type Files = Parameters<typeof formOf>[1][]
+  const one = (): Files => [['image', small]]
+  const REFUSED: [what: string, fields: Record<string, string>, files: () => Files, param: string | null][] = [
+    ['no image', {}, () => [], 'image'],
+    ['no prompt', { prompt: '' }, one, 'prompt'],
+    ['what is no image', {}, () => [['image', Buffer.from('<svg/>')]], 'image'],
+    ['a mask that is no image', {}, () => [...one(), ['mask', Buffer.from('%')]], 'mask'],
+    ['an image as a text', { image: PIXEL }, () => [], 'image'],
+    ['an address beside files', { image_url: PIXEL_URI }, one, 'image_url'],
+    ['a bad number', { n: 'two' }, one, 'n'],
+    ['a stream', { stream: 'true' }, one, 'stream'],
+    ['two masks', {}, () => [...one(), ['mask', small], ['mask', small]], 'mask'],
+    ['seventeen images', {}, () => Array.from({ length: 17 }, () => one()[0]!), 'image'],
+    ['more than 20 MB', {}, () => [['image', Buffer.alloc(20 * 1024 * 1024 + 1)]], null],
+    ['an upstream without forms', { model: 'task-image' }, one, 'image'],
+    ['a model that edits nothing', { model: 'plain-image' }, one, 'image'],
   ]
-  for (const [what, form, status, param] of REFUSED) {
+  for (const [what, fields, files, param] of REFUSED) {
     it(`refuses ${what} before any charge`, async () => {
       const before = await countsOf(gateway.db, account)
-      const reply = await send(form())
-      expect([reply.status, reply.json.error.param], JSON.stringify(reply.json)).to.deep.equal([status, param])
+      const { status, json } = await send(formOf({ prompt: 'x', ...fields }, ...files()))
+      expect([status, json.error.param], JSON.stringify(json)).to.deep.equal([param === null ? 413 : 400, param])
       const after = await countsOf(gateway.db, account)
       expect(after).to.include({ charged: before.charged, entries: before.entries })
     })

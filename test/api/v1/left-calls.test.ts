@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CHAT, chat, chatBody, countsOf, image, prompted } from '../../../scripts/harness/calling.ts'
+import { CHAT, chat, chatBody, countsOf, prompted } from '../../../scripts/harness/calling.ts'
 import { balanceOf } from '../../../scripts/harness/factories.ts'
 import { begin, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'

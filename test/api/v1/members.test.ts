@@ -1,16 +1,13 @@
 import { expect } from 'chai'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { changeMember, removeMember } from '../../../src/shared/identity/member-changes.ts'
-import { listMembers } from '../../../src/shared/identity/shown-member.ts'
 import { useGateway, useSecondWeb } from '../../support/gateway.ts'
 import { withinOneDay } from '../../support/one-day.ts'
-import { CHAT, chat, chatBody, countsOf, image, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { CHAT, chat, chatBody, image, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { aMember, anOrganisation, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestMember } from '../../../scripts/harness/factories.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
-
-const ASYNC = { prefer: 'respond-async' }
 
 describe('members at the gateway', () => {
   before(withinOneDay)

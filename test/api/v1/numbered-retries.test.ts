@@ -1,19 +1,15 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import { createSandbox } from '../../../sandbox/server.ts'
-import type { Sandbox } from '../../../sandbox/server.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { install } from '../../../scripts/harness/installation.ts'
-import type { Installation, Program } from '../../../scripts/harness/installation.ts'
+import type { Program } from '../../../scripts/harness/installation.ts'
 import { IMAGES, callOf, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
+import { useInstallation } from '../../support/installed.ts'
 
 const numbered = (count: number): Record<string, string> => ({ 'x-stainless-retry-count': String(count) })
 const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replayed') === 'true'
@@ -218,32 +214,21 @@ describe('a retry that an SDK numbers', () => {
   })
 })
 
-describe('a retry after the web process of its first attempt was killed', function () {
-  let sandbox: Sandbox
-  let installation: Installation
-  let account: TestAccount
+describe('a retry after the web process of its first attempt was killed', () => {
+  const own = useInstallation({}, { imageSeconds: 0.05 })
+  const account = useAccount(own, 1000)
   let survivor: Program
   let worker: Promise<Program> | undefined
   before(async () => {
-    sandbox = await createSandbox({ imageSeconds: 0.05 })
-    installation = await install(sandbox)
-    survivor = await installation.start('web')
-  })
-  after(async () => {
-    await expectBooksToBalance(installation.db)
-    await installation.end()
-    await sandbox.close()
-  })
-  beforeEach(async () => {
-    account = await anAccount(installation.db, 1000)
+    survivor = await own.start('web')
   })
 
-  const startWorker = (): Promise<Program> => (worker ??= installation.start('worker'))
+  const startWorker = (): Promise<Program> => (worker ??= own.start('worker'))
 
   it('joins a call that runs, or has ended since, each retry another one', async () => {
     const running = prompted('[delay 1000]')
     const quick = prompted()
-    const victim = await installation.start('web')
+    const victim = await own.start('web')
     const sent = [running, running, quick, quick].map((prompt) =>
       image(victim, account, prompt, {}, numbered(0)).catch(() => null),
     )
@@ -262,25 +247,25 @@ describe('a retry after the web process of its first attempt was killed', functi
       ])
       expect(new Set(retries.map((reply) => reply.headers.get('x-call-id'))).size).to.equal(2)
       expect(isReplay(await image(survivor, account, prompt, {}, numbered(2)))).to.equal(false)
-      expect(sandbox.billed(prompt).total).to.equal(3)
+      expect(own.sandbox.billed(prompt).total).to.equal(3)
       // Its next retries come once it has ended.
-      const calls = () => installation.db('calls').where({ account_id: account.id, status: 'succeeded' })
+      const calls = () => own.db('calls').where({ account_id: account.id, status: 'succeeded' })
       await until('the end of all', async () => (await calls()).length >= 5)
     }
-    expect(await balanceOf(installation.db, account.id)).to.equal(1000 - 6 * 40)
+    expect(await balanceOf(own.db, account.id)).to.equal(1000 - 6 * 40)
   })
 
   it('makes a new call if that process had answered the first, or stopped in order', async () => {
     await startWorker()
-    const redis = new Redis(installation.config.REDIS_URL)
-    const heartbeats = `${installation.config.REDIS_PREFIX}:web-processes`
+    const redis = new Redis(own.installation.config.REDIS_URL)
+    const heartbeats = `${own.installation.config.REDIS_PREFIX}:web-processes`
     try {
       for (const end of ['kill', 'stop'] as const) {
         const prompt = prompted()
-        const victim = await installation.start('web')
+        const victim = await own.start('web')
         const first = await image(victim, account, prompt, {}, numbered(0))
         const answeredAt = Date.now()
-        const { reply_to: address } = await installation
+        const { reply_to: address } = await own
           .db('calls')
           .where({ id: callOf(first) })
           .first<{ reply_to: string }>('reply_to')
@@ -291,7 +276,7 @@ describe('a retry after the web process of its first attempt was killed', functi
           )
         await victim[end]()
         expect(isReplay(await image(survivor, account, prompt, {}, numbered(1))), end).to.equal(false)
-        expect(sandbox.billed(prompt).total, end).to.equal(2)
+        expect(own.sandbox.billed(prompt).total, end).to.equal(2)
       }
     } finally {
       redis.disconnect()

@@ -3,7 +3,7 @@ import { rerank } from 'ai'
 import { expect } from 'chai'
 import { balanceOf } from '../../../scripts/harness/factories.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
-import { RERANK, callOf, countsOf, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { RERANK, callOf, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 

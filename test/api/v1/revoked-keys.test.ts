@@ -16,39 +16,29 @@ import { CHAT, IMAGES, callOf, countsOf, image, recordOf } from '../../../script
 
 const IDEMPOTENT = { 'idempotency-key': 'paid before' }
 
+const imageOf = (prompt: string, headers: Record<string, string> = {}, model = 'sandbox-image') => ({
+  path: IMAGES,
+  body: JSON.stringify({ model, prompt }),
+  headers,
+})
+const chatOf = (more: object = {}) => ({
+  path: CHAT,
+  body: JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'new' }], ...more }),
+  headers: {},
+})
+
 /** Requests that are charged, that are refused before that, and that fetch what is paid already. */
-const REQUESTS: Record<string, { path: string; body: string; headers?: Record<string, string> }> = {
-  'an image': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'new' }) },
-  'a chat': {
-    path: CHAT,
-    body: JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'new' }] }),
-  },
-  'a streamed chat': {
-    path: CHAT,
-    body: JSON.stringify({ model: 'sandbox-chat', stream: true, messages: [{ role: 'user', content: 'new' }] }),
-  },
-  'an image of a model that no upstream serves': {
-    path: IMAGES,
-    body: JSON.stringify({ model: 'unavailable-image', prompt: 'x' }),
-  },
-  'no JSON': { path: IMAGES, body: '{' },
-  'an unknown model': { path: IMAGES, body: JSON.stringify({ model: 'nothing', prompt: 'x' }) },
-  'an empty prompt': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: '' }) },
-  'a replay of a paid call': {
-    path: IMAGES,
-    body: JSON.stringify({ model: 'sandbox-image', prompt: 'paid' }),
-    headers: IDEMPOTENT,
-  },
-  'another body under a used idempotency key': {
-    path: IMAGES,
-    body: JSON.stringify({ model: 'sandbox-image', prompt: 'other' }),
-    headers: IDEMPOTENT,
-  },
-  "an SDK's retry of a call that nobody waits for": {
-    path: IMAGES,
-    body: JSON.stringify({ model: 'sandbox-image', prompt: 'left' }),
-    headers: { 'x-stainless-retry-count': '1' },
-  },
+const REQUESTS: Record<string, ReturnType<typeof imageOf>> = {
+  'an image': imageOf('new'),
+  'a chat': chatOf(),
+  'a streamed chat': chatOf({ stream: true }),
+  'an image of a model that no upstream serves': imageOf('x', {}, 'unavailable-image'),
+  'no JSON': { path: IMAGES, body: '{', headers: {} },
+  'an unknown model': imageOf('x', {}, 'nothing'),
+  'an empty prompt': imageOf(''),
+  'a replay of a paid call': imageOf('paid', IDEMPOTENT),
+  'another body under a used idempotency key': imageOf('other', IDEMPOTENT),
+  "an SDK's retry of a call that nobody waits for": imageOf('left', { 'x-stainless-retry-count': '1' }),
 }
 
 const ALLOWANCE = ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-requests`)
@@ -83,7 +73,7 @@ describe('a revoked or suspended key', () => {
       .update({ abandoned_at: gateway.db.fn.now() })
   })
 
-  const request = ({ path, body, headers = {} }: (typeof REQUESTS)[string]): Promise<Reply> =>
+  const request = ({ path, body, headers }: (typeof REQUESTS)[string]): Promise<Reply> =>
     send('POST', `${gateway.url}${path}`, {
       key: account.key,
       body,

@@ -1,15 +1,12 @@
 import { expect } from 'chai'
-import { createSandbox } from '../../../sandbox/server.ts'
-import type { Sandbox } from '../../../sandbox/server.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { callsOf } from '../../support/crash.ts'
 import { neverReads } from '../../support/stored-answers.ts'
 import { CHAT } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import type { Installation, Program } from '../../../scripts/harness/installation.ts'
-import { install } from '../../../scripts/harness/installation.ts'
+import type { Program } from '../../../scripts/harness/installation.ts'
 import { ownMb } from '../../../scripts/harness/memory.ts'
+import { useInstallation } from '../../support/installed.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -27,22 +24,15 @@ const MOST_MB = 120
 
 const START_CREDITS = 1_000_000
 
-describe('a chat stream whose reader never reads', function () {
-  let sandbox: Sandbox
-  let installation: Installation
+describe('a chat stream whose reader never reads', () => {
+  const own = useInstallation({ MAX_ANSWER_BYTES: String(ANSWER_MB * MEGABYTE) })
   let web: Program
   before(async () => {
-    sandbox = await createSandbox({})
-    installation = await install(sandbox, { MAX_ANSWER_BYTES: String(ANSWER_MB * MEGABYTE) })
-    ;[web] = await Promise.all([installation.start('web'), installation.start('worker')])
-  })
-  after(async () => {
-    await installation.end()
-    await sandbox.close()
+    ;[web] = await Promise.all([own.start('web'), own.start('worker')])
   })
 
   it('is cut off within bounded memory, stops its upstream, and is settled like an abandoned one', async () => {
-    const { db } = installation
+    const { db, sandbox } = own
     const account = await anAccount(db, START_CREDITS)
     const atRest = ownMb(web.pid)
     let most = 0
@@ -69,6 +59,5 @@ describe('a chat stream whose reader never reads', function () {
     expect(call.credits).to.equal(cost)
     expect(START_CREDITS - (await balanceOf(db, account.id)), 'paid').to.equal(cost)
     expect(most, 'MB more than at rest').to.be.below(MOST_MB)
-    await expectBooksToBalance(db)
   })
 })

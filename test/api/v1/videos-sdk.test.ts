@@ -92,18 +92,4 @@ describe("videos of OpenAI's own SDK", () => {
     await untilEnded(first.id)
     expect(await balanceOf(gateway.db, account.id)).to.equal(9750)
   })
-
-  it('of JSON may be as long as every call, and those of forms as their files', async () => {
-    const reference = { image_url: `data:image/png;base64,${'A'.repeat(1_100_000)}` }
-    const long = await begin(`${gateway.url}/v1/videos`, account.key, {
-      model: 'sandbox-video',
-      prompt: prompted(),
-      input_reference: reference,
-    })
-    expect(long.status).to.equal(413)
-    const file = await toFile(Buffer.alloc(21_000_000), 'pixel.png', { type: 'image/png' })
-    expect(
-      await refusal(client().videos.create({ model: 'sandbox-video', prompt: prompted(), input_reference: file })),
-    ).to.include({ status: 413 })
-  })
 })

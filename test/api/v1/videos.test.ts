@@ -265,7 +265,8 @@ describe('videos in the form of OpenAI', () => {
   })
 
   it('let pages of other origins read their headers', async () => {
-    const { headers } = await create()
+    const { headers, json } = await create()
+    await untilEnded(json.id)
     const exposed = headers.get('access-control-expose-headers')!.toLowerCase().split(', ')
     expect(exposed).to.include.members([
       'openai-poll-after-ms',

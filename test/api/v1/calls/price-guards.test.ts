@@ -150,13 +150,6 @@ describe('the price of an image or a video', () => {
     })
   }
 
-  it('is refunded whole where the call fails', async () => {
-    const body = { model: 'priced-video', prompt: prompted('[fail]'), duration: 3 }
-    const reply = await post(`${gateway.url}${VIDEOS}`, account.key, body)
-    expect(reply.status).to.equal(502)
-    expect(await movementsOf(gateway.db, reply)).to.deep.equal(['charge -75', 'refund 75'])
-  })
-
   it('is listed: the least of it, its rows, durations and resolutions', async () => {
     const { data } = (await get(`${gateway.url}/v1/models`, account.key)).json
     const listed = (id: string) => data.find((one: { id: string }) => one.id === id)

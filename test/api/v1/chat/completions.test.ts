@@ -78,13 +78,6 @@ describe('POST /v1/chat/completions', () => {
     expect((await recordOf(gateway.db, reply)).creditsPrecharged).to.equal(estimate)
   })
 
-  it('multiplies the output of the pre-charge by n', async () => {
-    const account = await anAccount(gateway.db, 100_000)
-    const reply = await chat(gateway, account, '[usage 1 1]', { model: 'short-chat', max_tokens: 10, n: 3 })
-    expect(reply.json.choices).to.have.lengthOf(3)
-    expect((await recordOf(gateway.db, reply)).creditsPrecharged).to.equal(30)
-  })
-
   it('requests only the output that was paid: 1024 tokens by default, at most what the model allows', async () => {
     const account = await anAccount(gateway.db, 100_000)
     for (const [more, expected] of [
@@ -110,11 +103,6 @@ describe('POST /v1/chat/completions', () => {
     expect(paid.json.usage).to.include({ credits: 30, balance: 0 })
     expect(await recordOf(gateway.db, paid)).to.include({ credits: 30, creditsPrecharged: 20, creditsUncollected: 10 })
     expect(await movementsOf(gateway.db, paid)).to.deep.equal(['charge -20', 'settlement -10'])
-  })
-
-  it('costs at least the minimum', async () => {
-    const account = await anAccount(gateway.db, 100)
-    expect((await chat(gateway, account, '[usage 0 0]')).json.usage).to.include({ credits: 1, balance: 99 })
   })
 
   for (const words of ['[no-usage]', '[usage-negative]', '[usage-huge]']) {
@@ -207,19 +195,5 @@ describe('POST /v1/chat/completions', () => {
     const { headers } = gateway.sandbox.journal(prompt)[0]!
     expect(JSON.stringify(headers)).not.to.include(account.key)
     expect(headers['idempotency-key']).to.equal(reply.headers.get('x-call-id'))
-  })
-
-  it('passes a trace on to the upstream', async () => {
-    const account = await anAccount(gateway.db, 1000)
-    const prompt = prompted()
-    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
-    await chat(gateway, account, prompt, {}, { traceparent })
-    expect(gateway.sandbox.journal(prompt)[0]!.headers.traceparent).to.match(/^00-4bf92f3577b34da6a3ce929d0e0e4736-/)
-  })
-
-  it('answers text of any script, split anywhere, to the last character', async () => {
-    const account = await anAccount(gateway.db, 1000)
-    const reply = await chat(gateway, account, '[cut-mid-char] [answer ok]')
-    expect(reply.json.choices[0].message.content).to.equal('Grüße, 你好 und 😀: ok')
   })
 })

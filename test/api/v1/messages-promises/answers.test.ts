@@ -2,13 +2,10 @@
  * Answers of the Messages API that other gateways got wrong, as promises.
  */
 import { expect } from 'chai'
-import { callOf, prompted, recordOf } from '../../../../scripts/harness/calling.ts'
+import { prompted } from '../../../../scripts/harness/calling.ts'
 import { balanceOf } from '../../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 import { send } from '../../../../scripts/harness/http.ts'
-import { until } from '../../../../scripts/harness/until.ts'
-import { hasEnded } from '../../../../src/shared/terms/lifecycle.ts'
-import { findRecord } from '../../../../src/shared/reports/call-records.ts'
 import { eventsOf, saying, streaming } from '../../../upstreams/support/scripted.ts'
 import { claudeAndGpt } from '../support/message-models.ts'
 import type { Event } from '../support/message-events.ts'

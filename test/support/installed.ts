@@ -1,0 +1,34 @@
+import { createSandbox } from '../../sandbox/server.ts'
+import type { Sandbox } from '../../sandbox/server.ts'
+import { build, buildIsStale } from '../../scripts/build/builder.ts'
+import { install } from '../../scripts/harness/installation.ts'
+import type { Installation } from '../../scripts/harness/installation.ts'
+import type { Settings } from '../../scripts/harness/harness.ts'
+import type { Db } from '../../src/shared/platform/postgres/db.ts'
+import { expectBooksToBalance } from './books.ts'
+import { useFor } from './gateway.ts'
+
+/** Real processes over a database and a sandbox of their own. */
+export type Installed = { sandbox: Sandbox; installation: Installation; db: Db; start: Installation['start'] }
+
+/**
+ * The installation of a suite, without a process yet: compiled ones, which memory and times are promised of. When its
+ * tests have ended, every rule of the audit must hold, and all processes end.
+ */
+export const useInstallation = (settings: Settings = {}, speed: Parameters<typeof createSandbox>[0] = {}): Installed =>
+  useFor(
+    async () => {
+      if (buildIsStale()) await build()
+      const sandbox = await createSandbox(speed)
+      const installation = await install(sandbox, settings)
+      return { sandbox, installation, db: installation.db, start: installation.start.bind(installation) }
+    },
+    async ({ sandbox, installation, db }) => {
+      try {
+        await expectBooksToBalance(db)
+      } finally {
+        await installation.end()
+        await sandbox.close()
+      }
+    },
+  )
