@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
+import { forgetVersions } from '../support/catalogue.ts'
 import { root } from '../../scripts/folders.ts'
 import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
@@ -36,15 +37,16 @@ describe("the operator's commands of the catalogue", () => {
   let db: Db
   let databaseUrl: string
   let folder: string
-  before(() => {
+  before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-catalogue-'))
-  })
-  after(() => rmSync(folder, { recursive: true }))
-  beforeEach(async () => {
     databaseUrl = await newDatabaseUrl()
     db = connectTestDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
   })
-  afterEach(() => db.destroy())
+  after(async () => {
+    rmSync(folder, { recursive: true })
+    await db.destroy()
+  })
+  afterEach(() => forgetVersions(db))
 
   let files = 0
   const file = (content: object | string): string => {

@@ -1,6 +1,10 @@
 import { mkdtempSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
 import Stripe from 'stripe'
 import { stripeAccountAt, stripeClient } from '../../scripts/harness/stripe-sandbox.ts'
@@ -8,12 +12,54 @@ import type { StripeAccount } from '../../scripts/harness/stripe-sandbox.ts'
 import { createSandbox } from '../../sandbox/server.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { send, useSandbox } from './support/client.ts'
-import { startHook } from './support/hook.ts'
-import type { Hooked } from './support/hook.ts'
 import type { Fields } from './support/client.ts'
-import { order, refusalOf, RETURN } from './support/stripe.ts'
 
 const SECRET = 'whsec_sandbox_test'
+
+/** Where the shop of the tests wants its customers back. */
+const RETURN = 'http://127.0.0.1:1/credits?payment=pay_1&session={CHECKOUT_SESSION_ID}'
+
+/** An order for ten euros of credits. */
+function order(more: Partial<Stripe.Checkout.SessionCreateParams> = {}): Stripe.Checkout.SessionCreateParams {
+  return {
+    mode: 'payment',
+    success_url: RETURN,
+    cancel_url: 'http://127.0.0.1:1/credits',
+    client_reference_id: 'pay_1',
+    metadata: { payment: 'pay_1' },
+    line_items: [
+      { quantity: 1, price_data: { currency: 'eur', unit_amount: 1000, product_data: { name: '10,000 credits' } } },
+    ],
+    payment_intent_data: { metadata: { payment: 'pay_1' } },
+    ...more,
+  }
+}
+
+/** What Stripe's client says of a call that is refused; throws for one that is not. */
+async function refusalOf(call: Promise<unknown>): Promise<Stripe.errors.StripeError> {
+  const failure = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (!(failure instanceof Stripe.errors.StripeError)) throw new Error(`not refused by Stripe: ${String(failure)}`)
+  return failure
+}
+
+type Hooked = { headers: IncomingHttpHeaders; payload: string }
+
+/** An endpoint for events, which accepts each. */
+async function startHook() {
+  const received: Hooked[] = []
+  const server = createServer((req, res) => {
+    void buffer(req).then((bytes) => {
+      received.push({ headers: req.headers, payload: bytes.toString('utf8') })
+      res.end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/hooks`, received, close: () => void server.close() }
+}
 
 /** Runs a sandbox of its own until the work is done. */
 async function withSandbox<T>(options: { stripeFile: string }, work: (client: Stripe) => Promise<T>): Promise<T> {
@@ -33,13 +79,6 @@ describe('the sandbox as Stripe', () => {
     account = stripeAccountAt(own.url)
     stripe = account.stripe
   })
-
-  async function paidOrder(way = 'card'): Promise<{ session: Stripe.Checkout.Session; charge: Stripe.Charge }> {
-    const { id } = await stripe.checkout.sessions.create(order())
-    await account.pay(id, way)
-    const session = await stripe.checkout.sessions.retrieve(id, { expand: ['payment_intent.latest_charge'] })
-    return { session, charge: (session.payment_intent as Stripe.PaymentIntent).latest_charge as Stripe.Charge }
-  }
 
   async function typesOf(object?: string): Promise<string[]> {
     const { data } = await stripe.events.list({ limit: 100 })
@@ -111,7 +150,10 @@ describe('the sandbox as Stripe', () => {
 
   describe('refunds and disputes', () => {
     it('refunds in parts up to the whole, and no more', async () => {
-      const { session, charge } = await paidOrder()
+      const { id } = await stripe.checkout.sessions.create(order())
+      await account.pay(id, 'card')
+      const session = await stripe.checkout.sessions.retrieve(id, { expand: ['payment_intent.latest_charge'] })
+      const charge = (session.payment_intent as Stripe.PaymentIntent).latest_charge as Stripe.Charge
       const intent = (session.payment_intent as Stripe.PaymentIntent).id
       expect(await stripe.refunds.create({ payment_intent: intent, amount: 300 })).to.include({ status: 'succeeded' })
       expect((await refusalOf(stripe.refunds.create({ charge: charge.id, amount: 701 }))).param).to.equal('amount')
@@ -180,7 +222,7 @@ describe('the sandbox as Stripe', () => {
     let hook: Awaited<ReturnType<typeof startHook>>
     beforeEach(async () => {
       hook = await startHook()
-      await account.deliverTo(hook.url, SECRET, { retryMs: [20, 20] })
+      await account.deliverTo(hook.url, SECRET)
     })
     afterEach(() => hook.close())
 

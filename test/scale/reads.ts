@@ -37,8 +37,14 @@ import { spendableCredits, verbs } from '../shared/calls/opening.ts'
 /** Which account is read: one among thousands, or the one that has a tenth of all calls. */
 type Scene = { db: Db; mine: LoadedAccount; call: CallId }
 
-/** `sorts`: an account has so few rows that Postgres may sort them after the index has found them. */
+/** `sorts`: Postgres may sort what the index has found. */
 export type Read = { read: (scene: Scene) => Promise<unknown>; index: string; sorts?: true }
+
+/** A read that must use an index, and have its order. */
+const by = (index: string, read: Read['read']): Read => ({ read, index })
+
+/** A read that must use an index, of so few rows that Postgres may sort them afterwards. */
+const sorted = (index: string, read: Read['read']): Read => ({ read, index, sorts: true })
 
 const place = { micros: Date.now() * 1000 - 86_400_000_000, id: newId('call') }
 const day = (ago: number) => new Date(Date.now() - ago * 86_400_000)
@@ -70,222 +76,134 @@ const retried = ({ db, mine }: Scene, which: string) =>
 /** Every list and look-up in the code, by what runs it, and the index that it must use. */
 export const READS: Record<string, Record<string, Read>> = {
   'the console': {
-    calls: { read: ({ db, mine }) => listCalls(db, allOf(mine.id), {}, 50, null), index: 'calls_account_time' },
-    'a later page of calls': {
-      read: ({ db, mine }) => listCalls(db, allOf(mine.id), {}, 50, place),
-      index: 'calls_account_time',
-    },
-    'calls of a model': {
-      read: ({ db, mine }) => listCalls(db, allOf(mine.id), { model: 'bench-video' }, 50, null),
-      index: 'calls_account_time',
-    },
-    'calls of a modality': {
-      read: ({ db, mine }) => listCalls(db, allOf(mine.id), { modality: 'image' }, 50, place),
-      index: 'calls_account_time',
-    },
-    'calls of a status': {
-      read: ({ db, mine }) => listCalls(db, allOf(mine.id), { status: 'failed' }, 50, null),
-      index: 'calls_account_time',
-      sorts: true,
-    },
-    'calls that run': {
-      read: ({ db, mine }) => listCalls(db, allOf(mine.id), { status: 'running' }, 50, null),
-      index: 'calls_',
-      sorts: true,
-    },
-    'calls of a key': {
-      read: ({ db, mine }) => listCalls(db, allOf(mine.id), { keyId: mine.keyId }, 50, null),
-      index: 'calls_account_time',
-    },
-    'calls of some days': {
-      read: ({ db, mine }) => listCalls(db, allOf(mine.id), { from: day(9), before: day(2) }, 50, place),
-      index: 'calls_account_time',
-    },
-    'calls by every filter': {
-      read: ({ db, mine }) =>
-        listCalls(
-          db,
-          allOf(mine.id),
-          {
-            model: 'bench-chat',
-            modality: 'chat',
-            status: 'succeeded',
-            keyId: mine.keyId,
-            from: day(9),
-            before: day(2),
-          },
-          50,
-          place,
-        ),
-      index: 'calls_account_time',
-      sorts: true,
-    },
-    'a call': { read: ({ db, mine, call }) => findRecord(db, call, allOf(mine.id)), index: 'calls_pkey' },
-    'some calls': {
-      read: ({ db, mine, call }) => findRecords(db, [call, newId('call')], allOf(mine.id)),
-      index: 'calls_',
-      sorts: true,
-    },
-    'the beginning of a call': { read: ({ db, call }) => findOrigin(db, call), index: 'calls_pkey' },
-    'entries of a call': {
-      read: ({ db, call }) => entriesOfCall(db, call),
-      index: 'ledger_entries_once_per_call',
-      sorts: true,
-    },
-    usage: {
-      read: ({ db, mine }) => usageByDay(db, allOf(mine.id), date(29), date(0)),
-      index: 'calls_account_time',
-      sorts: true,
-    },
-    'usage by key': {
-      read: ({ db, mine }) => keyUsageByDay(db, allOf(mine.id), date(29), date(0)),
-      index: 'calls_account_time',
-      sorts: true,
-    },
-    latency: {
-      read: ({ db, mine }) => latencyOfAccount(db, allOf(mine.id), date(29), date(0)),
-      index: 'calls_account_time',
-      sorts: true,
-    },
-    'the latency of models': { read: ({ db }) => latencyOfModels(db), index: 'calls_pkey', sorts: true },
-    'the ledger': { read: ({ db, mine }) => listEntries(db, mine.id, 50, null), index: 'ledger_entries_pkey' },
-    'a later page of the ledger': {
-      read: ({ db, mine }) => listEntries(db, mine.id, 50, 9),
-      index: 'ledger_entries_pkey',
-    },
-    grants: { read: ({ db, mine }) => listGrants(db, mine.id), index: 'grants_account', sorts: true },
-    keys: { read: ({ db, mine }) => listKeys(db, allOf(mine.id)), index: 'api_keys_', sorts: true },
-    sessions: {
-      read: ({ db, mine }) => listSessions(db, mine.userId, newId('session')),
-      index: 'sessions_user',
-      sorts: true,
-    },
-    'a session': {
-      read: ({ db }) => findSession(db, randomBytes(32).toString('base64url')),
-      index: 'sessions_token_hash_key',
-    },
-    'a network that somebody has logged in from': {
-      read: ({ db }) => isLoginNetwork(db, 'somebody@example.com', networkHash('secret', '10.0.0.1')),
-      index: 'login_networks_pkey',
-    },
-    'an account by its address': {
-      read: ({ db }) => findUserByEmail(db, 'somebody@example.com'),
-      index: 'users_email_key',
-      sorts: true,
-    },
-    'verification mails of an account': {
-      read: ({ db, mine }) => inTrx(db, (trx) => verificationsOfLastHour(trx, mine.userId, 5)),
-      index: 'mails_user',
-    },
+    calls: by('calls_account_time', ({ db, mine }) => listCalls(db, allOf(mine.id), {}, 50, null)),
+    'a later page of calls': by('calls_account_time', ({ db, mine }) => listCalls(db, allOf(mine.id), {}, 50, place)),
+    'calls of a model': by('calls_account_time', ({ db, mine }) =>
+      listCalls(db, allOf(mine.id), { model: 'bench-video' }, 50, null),
+    ),
+    'calls of a modality': by('calls_account_time', ({ db, mine }) =>
+      listCalls(db, allOf(mine.id), { modality: 'image' }, 50, place),
+    ),
+    'calls of a status': sorted('calls_account_time', ({ db, mine }) =>
+      listCalls(db, allOf(mine.id), { status: 'failed' }, 50, null),
+    ),
+    'calls that run': sorted('calls_', ({ db, mine }) =>
+      listCalls(db, allOf(mine.id), { status: 'running' }, 50, null),
+    ),
+    'calls of a key': by('calls_account_time', ({ db, mine }) =>
+      listCalls(db, allOf(mine.id), { keyId: mine.keyId }, 50, null),
+    ),
+    'calls of some days': by('calls_account_time', ({ db, mine }) =>
+      listCalls(db, allOf(mine.id), { from: day(9), before: day(2) }, 50, place),
+    ),
+    'calls by every filter': sorted('calls_account_time', ({ db, mine }) =>
+      listCalls(
+        db,
+        allOf(mine.id),
+        {
+          model: 'bench-chat',
+          modality: 'chat',
+          status: 'succeeded',
+          keyId: mine.keyId,
+          from: day(9),
+          before: day(2),
+        },
+        50,
+        place,
+      ),
+    ),
+    'a call': by('calls_pkey', ({ db, mine, call }) => findRecord(db, call, allOf(mine.id))),
+    'some calls': sorted('calls_', ({ db, mine, call }) => findRecords(db, [call, newId('call')], allOf(mine.id))),
+    'the beginning of a call': by('calls_pkey', ({ db, call }) => findOrigin(db, call)),
+    'entries of a call': sorted('ledger_entries_once_per_call', ({ db, call }) => entriesOfCall(db, call)),
+    usage: sorted('calls_account_time', ({ db, mine }) => usageByDay(db, allOf(mine.id), date(29), date(0))),
+    'usage by key': sorted('calls_account_time', ({ db, mine }) =>
+      keyUsageByDay(db, allOf(mine.id), date(29), date(0)),
+    ),
+    latency: sorted('calls_account_time', ({ db, mine }) => latencyOfAccount(db, allOf(mine.id), date(29), date(0))),
+    'the latency of models': sorted('calls_pkey', ({ db }) => latencyOfModels(db)),
+    'the ledger': by('ledger_entries_pkey', ({ db, mine }) => listEntries(db, mine.id, 50, null)),
+    'a later page of the ledger': by('ledger_entries_pkey', ({ db, mine }) => listEntries(db, mine.id, 50, 9)),
+    grants: sorted('grants_account', ({ db, mine }) => listGrants(db, mine.id)),
+    keys: sorted('api_keys_', ({ db, mine }) => listKeys(db, allOf(mine.id))),
+    sessions: sorted('sessions_user', ({ db, mine }) => listSessions(db, mine.userId, newId('session'))),
+    'a session': by('sessions_token_hash_key', ({ db }) => findSession(db, randomBytes(32).toString('base64url'))),
+    'a network that somebody has logged in from': by('login_networks_pkey', ({ db }) =>
+      isLoginNetwork(db, 'somebody@example.com', networkHash('secret', '10.0.0.1')),
+    ),
+    'an account by its address': sorted('users_email_key', ({ db }) => findUserByEmail(db, 'somebody@example.com')),
+    'verification mails of an account': by('mails_user', ({ db, mine }) =>
+      inTrx(db, (trx) => verificationsOfLastHour(trx, mine.userId, 5)),
+    ),
   },
   'the gateway': {
-    'the holder of a key': {
-      read: ({ db }) => createKeyLookup(db).find(newSecret(), '192.0.2.1'),
-      index: 'api_keys_hash_key',
-    },
-    'the state of a call': { read: ({ db, call }) => readState(db, call), index: 'calls_pkey' },
-    'which calls have ended': { read: ({ db, call }) => findEnded(db, [call, newId('call')]), index: 'calls_pkey' },
-    'the call that a retry joins': {
-      read: (scene) => retried(scene, 'c.abandoned_at < now()'),
-      index: 'calls_left_in_order',
-    },
-    'the call that a dead process left': {
-      read: (scene) => retried(scene, "c.abandoned_at IS NULL AND c.reply_to = 'dead'"),
-      index: 'calls_',
-      sorts: true,
-    },
-    'the processes that a retry asks for': {
-      read: ({ db, mine }) => waitingProcesses(db, aRetry(mine)),
-      index: 'calls_waited_for',
-      sorts: true,
-    },
-    'what an account can spend': {
-      read: ({ db, mine }) => spendableCredits(db, mine.id),
-      index: 'grants_account',
-      sorts: true,
-    },
+    'the holder of a key': by('api_keys_hash_key', ({ db }) => createKeyLookup(db).find(newSecret(), '192.0.2.1')),
+    'the state of a call': by('calls_pkey', ({ db, call }) => readState(db, call)),
+    'which calls have ended': by('calls_pkey', ({ db, call }) => findEnded(db, [call, newId('call')])),
+    'the call that a retry joins': by('calls_left_in_order', (scene) => retried(scene, 'c.abandoned_at < now()')),
+    'the call that a dead process left': sorted('calls_', (scene) =>
+      retried(scene, "c.abandoned_at IS NULL AND c.reply_to = 'dead'"),
+    ),
+    'the processes that a retry asks for': sorted('calls_waited_for', ({ db, mine }) =>
+      waitingProcesses(db, aRetry(mine)),
+    ),
+    'what an account can spend': sorted('grants_account', ({ db, mine }) => spendableCredits(db, mine.id)),
   },
   'an operator': {
-    'the newest accounts': {
-      read: ({ db }) => findAccounts(db, { text: '', sort: 'newest' }, 50),
-      index: 'on accounts',
-    },
-    'an account by its id': {
-      read: ({ db, mine }) => findAccounts(db, { text: `acc_${mine.id.replaceAll('-', '')}`, sort: 'newest' }, 50),
-      index: 'on accounts',
-    },
+    'the newest accounts': by('on accounts', ({ db }) => findAccounts(db, { text: '', sort: 'newest' }, 50)),
+    'an account by its id': by('on accounts', ({ db, mine }) =>
+      findAccounts(db, { text: `acc_${mine.id.replaceAll('-', '')}`, sort: 'newest' }, 50),
+    ),
     // In the order of the index: in the worst case, a text that no address has, it reads every account.
-    'accounts by a part of their address, later': {
-      read: ({ db }) => findAccounts(db, { text: '-7', sort: 'newest' }, 50, { key: null, id: newId('account') }),
-      index: 'on accounts',
-    },
-    'accounts that owe': {
-      read: ({ db }) => findAccounts(db, { text: '', sort: 'debt' }, 50, { key: 9, id: newId('account') }),
-      index: 'accounts_in_debt',
-      sorts: true,
-    },
-    'accounts that are suspended': {
-      read: ({ db }) => findAccounts(db, { text: '', sort: 'newest', standing: 'suspended' }, 50),
-      index: 'accounts_suspended',
-    },
-    actions: { read: ({ db }) => listActions(db, {}, 50), index: 'operator_actions_pkey' },
-    'actions on an account': {
-      read: ({ db, mine }) => listActions(db, { accountId: mine.id }, 50),
-      index: 'operator_actions_account',
-      sorts: true,
-    },
-    'all calls': { read: ({ db }) => listAnyCalls(db, {}, 50, null), index: 'calls_pkey' },
-    'all calls of an upstream, later': {
-      read: ({ db }) => listAnyCalls(db, { upstream: 'none', from: day(9), before: day(2) }, 50, place, 100),
-      index: 'calls_pkey',
-    },
-    'all calls that failed': {
-      read: ({ db }) => listAnyCalls(db, { status: 'failed', errorType: 'upstream_failed' }, 50, null),
-      index: 'calls_of_errors',
-    },
-    'the calls of an account': {
-      read: ({ db, mine }) => listAnyCalls(db, { accountId: mine.id, upstream: 'none' }, 50, place),
-      index: 'calls_account_time',
-      sorts: true,
-    },
-    'the calls of the last day': { read: ({ db }) => tallyLastDay(db, 5), index: 'calls_pkey', sorts: true },
-    'the hours of upstreams': { read: ({ db }) => upstreamHours(db), index: 'calls_pkey', sorts: true },
-    'the openings of circuits': { read: ({ db }) => openingsOfDay(db), index: 'circuit_openings_pkey', sorts: true },
-    'the addresses of accounts': {
-      read: ({ db, mine }) => addressesOf(db, [mine.id]),
-      index: 'members_one_owner',
-      sorts: true,
-    },
-    'upstreams of the last hour': { read: ({ db }) => upstreamsOfLastHour(db), index: 'calls_pkey', sorts: true },
-    'mails that were given up': { read: ({ db }) => listMails(db, ['dead'], 50), index: 'mails_dead' },
-    mails: {
-      read: ({ db }) => listMails(db, ['queued', 'sending', 'sent', 'skipped', 'dead'], 50),
-      index: 'mails_pkey',
-    },
+    'accounts by a part of their address, later': by('on accounts', ({ db }) =>
+      findAccounts(db, { text: '-7', sort: 'newest' }, 50, { key: null, id: newId('account') }),
+    ),
+    'accounts that owe': sorted('accounts_in_debt', ({ db }) =>
+      findAccounts(db, { text: '', sort: 'debt' }, 50, { key: 9, id: newId('account') }),
+    ),
+    'accounts that are suspended': by('accounts_suspended', ({ db }) =>
+      findAccounts(db, { text: '', sort: 'newest', standing: 'suspended' }, 50),
+    ),
+    actions: by('operator_actions_pkey', ({ db }) => listActions(db, {}, 50)),
+    'actions on an account': sorted('operator_actions_account', ({ db, mine }) =>
+      listActions(db, { accountId: mine.id }, 50),
+    ),
+    'all calls': by('calls_pkey', ({ db }) => listAnyCalls(db, {}, 50, null)),
+    'all calls of an upstream, later': by('calls_pkey', ({ db }) =>
+      listAnyCalls(db, { upstream: 'none', from: day(9), before: day(2) }, 50, place, 100),
+    ),
+    'all calls that failed': by('calls_of_errors', ({ db }) =>
+      listAnyCalls(db, { status: 'failed', errorType: 'upstream_failed' }, 50, null),
+    ),
+    'the calls of an account': sorted('calls_account_time', ({ db, mine }) =>
+      listAnyCalls(db, { accountId: mine.id, upstream: 'none' }, 50, place),
+    ),
+    'the calls of the last day': sorted('calls_pkey', ({ db }) => tallyLastDay(db, 5)),
+    'the hours of upstreams': sorted('calls_pkey', ({ db }) => upstreamHours(db)),
+    'the openings of circuits': sorted('circuit_openings_pkey', ({ db }) => openingsOfDay(db)),
+    'the addresses of accounts': sorted('members_one_owner', ({ db, mine }) => addressesOf(db, [mine.id])),
+    'upstreams of the last hour': sorted('calls_pkey', ({ db }) => upstreamsOfLastHour(db)),
+    'mails that were given up': by('mails_dead', ({ db }) => listMails(db, ['dead'], 50)),
+    mails: by('mails_pkey', ({ db }) => listMails(db, ['queued', 'sending', 'sent', 'skipped', 'dead'], 50)),
   },
   'the reconciler': {
-    'calls past their lease': { read: ({ db }) => verbs(db).findStale(200), index: 'calls_open', sorts: true },
-    'results past their time': { read: ({ db }) => deleteExpiredResults(db, 2000), index: 'call_results_expiry' },
-    'idempotency keys past their time': {
-      read: ({ db }) => freeIdempotencyKeys(db, 2000),
-      index: 'calls_idempotency_expiry',
-    },
-    'call records past their time': { read: ({ db }) => deleteOldCalls(db, 3650, 2000), index: 'calls_pkey' },
-    'grants past their time': { read: ({ db }) => expireGrants(db, 200), index: 'grants_expiry' },
-    'mails that are due': { read: ({ db }) => dueMails(db, 30, 200), index: 'mails_due' },
-    'mails past their time': { read: ({ db }) => deleteOldMails(db), index: 'mails_finished', sorts: true },
-    'sessions past their time': { read: ({ db }) => deleteExpiredSessions(db), index: 'sessions_expiry' },
-    'networks past their time': { read: ({ db }) => deleteOldNetworks(db), index: 'login_networks_age' },
-    'mails of a mailbox in the last hour': {
-      read: ({ db }) => inTrx(db, (trx) => countMail(trx, aCountedMail())),
-      index: 'mailbox_mails_mailbox',
-      // Of a mailbox's few mails of an hour, perhaps under two secrets.
-      sorts: true,
-    },
-    'counts of mails past their time': { read: ({ db }) => deleteOldCounts(db), index: 'mailbox_mails_old' },
+    'calls past their lease': sorted('calls_open', ({ db }) => verbs(db).findStale(200)),
+    'results past their time': by('call_results_expiry', ({ db }) => deleteExpiredResults(db, 2000)),
+    'idempotency keys past their time': by('calls_idempotency_expiry', ({ db }) => freeIdempotencyKeys(db, 2000)),
+    'call records past their time': by('calls_pkey', ({ db }) => deleteOldCalls(db, 3650, 2000)),
+    'grants past their time': by('grants_expiry', ({ db }) => expireGrants(db, 200)),
+    'mails that are due': by('mails_due', ({ db }) => dueMails(db, 30, 200)),
+    'mails past their time': sorted('mails_finished', ({ db }) => deleteOldMails(db)),
+    'sessions past their time': by('sessions_expiry', ({ db }) => deleteExpiredSessions(db)),
+    'networks past their time': by('login_networks_age', ({ db }) => deleteOldNetworks(db)),
+    // Of a mailbox's few mails of an hour, perhaps under two secrets.
+    'mails of a mailbox in the last hour': sorted('mailbox_mails_mailbox', ({ db }) =>
+      inTrx(db, (trx) => countMail(trx, aCountedMail())),
+    ),
+    'counts of mails past their time': by('mailbox_mails_old', ({ db }) => deleteOldCounts(db)),
   },
   'the metrics': {
-    'the oldest call that waits': { read: ({ db }) => oldestQueued(db), index: 'calls_open', sorts: true },
-    'the mails that wait': { read: ({ db }) => mailBacklog(db), index: 'mails_due' },
+    'the oldest call that waits': sorted('calls_open', ({ db }) => oldestQueued(db)),
+    'the mails that wait': by('mails_due', ({ db }) => mailBacklog(db)),
   },
 }

@@ -144,10 +144,11 @@ describe('GET /api/calls', () => {
       expect((await api('GET', `/api/calls?limit=2&cursor=${first.nextCursor}`)).json.data).to.deep.equal(before[1])
     })
 
-    it('neither lose nor repeat calls of the same microsecond', async () => {
+    it('neither lose nor repeat calls of the same microsecond, nor of the same millisecond', async () => {
       const { account, api } = await web.signedIn(1000)
-      for (let nth = 0; nth < 5; nth++) await aCall(web.db, account, { at: '2026-01-01T00:00:00.123456Z' })
-      expect(new Set(ids((await allPages(api)).flat())).size).to.equal(5)
+      for (const micros of ['000001', '000001', '000001', '000002', '000999'])
+        await aCall(web.db, account, { at: `2026-01-01T00:00:00.${micros}Z` })
+      for (const limit of [1, 2]) expect(new Set(ids((await allPages(api, '', limit)).flat())).size).to.equal(5)
     })
 
     it('have 50 calls by default, and at most 100', async () => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { aVisitor } from '../../support/console.ts'
 import { aMember, anOrganisation } from '../../../scripts/harness/factories.ts'
 import type { TestMember } from '../../../scripts/harness/factories.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
@@ -19,26 +20,26 @@ describe('many requests of one person at once', () => {
   after(() => web.stop())
 
   it('wait for their turns, are refused where too many wait, and leave Postgres to the others', async () => {
-    const [{ api }, other] = [await web.signedIn(), await web.signedIn()]
+    const [{ token }, other] = [await aVisitor(web), await aVisitor(web)]
     const holder = await web.db.transaction()
     await holder.raw('LOCK TABLE calls IN ACCESS EXCLUSIVE MODE')
     const statuses: number[] = []
     const asked = Array.from({ length: WORKED_ON + WAITING + MORE }, async () => {
-      const { status, headers } = await api('GET', '/api/calls')
+      const { status, headers } = await ask('GET', '/api/calls', token)
       if (status === 429) expect(Number(headers.get('retry-after'))).to.be.above(0)
       statuses.push(status)
     })
     try {
       await until('the refusals', () => statuses.length === MORE)
       expect(new Set(statuses)).to.deep.equal(new Set([429]))
-      expect((await other.api('GET', '/api/keys')).status).to.equal(200)
+      expect((await ask('GET', '/api/keys', other.token)).status).to.equal(200)
       expect((await get(`${web.url}/readyz`)).status).to.equal(200)
     } finally {
       await holder.rollback()
     }
     await Promise.all(asked)
     expect(statuses.filter((status) => status === 200)).to.have.lengthOf(WORKED_ON + WAITING)
-    expect((await api('GET', '/api/calls')).status, 'afterwards').to.equal(200)
+    expect((await ask('GET', '/api/calls', token)).status, 'afterwards').to.equal(200)
   })
 
   it('of a member leave the console to the owner, who removes them', async () => {

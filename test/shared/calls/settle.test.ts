@@ -47,14 +47,6 @@ describe('the settlement of a call', () => {
     })
   })
 
-  it('gives everything back if the call turned out to be free', async () => {
-    const account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30 }])
-    const id = await opened(calls, account, 50)
-    await calls.settle(id, 'image', aResult(0))
-    expect(await remainders(db, account.grants)).to.deep.equal([30, 30])
-    expect(await rowOf(db, id)).to.include({ status: 'succeeded', credits: 0 })
-  })
-
   it('charges the shortfall, in burn order', async () => {
     const account = await anAccount(db, [{ amount: 10, days: 2 }, { amount: 50 }])
     const id = await opened(calls, account, 8)
@@ -98,15 +90,5 @@ describe('the settlement of a call', () => {
     await calls.settle(late, 'image', aResult(15))
     expect(await rowOf(db, late)).to.include({ credits: 10, credits_uncollected: 5 })
     await calls.refund(id, failure)
-  })
-
-  it('shares a balance among simultaneous settlements above their charge, down to zero', async () => {
-    const account = await anAccount(db, [{ amount: 20, days: 1 }, { amount: 30 }])
-    const ids = await Promise.all(Array.from({ length: 10 }, () => opened(calls, account, 4)))
-    await Promise.all(ids.map((id) => calls.settle(id, 'image', aResult(8))))
-    const rows = await Promise.all(ids.map((id) => rowOf(db, id)))
-    expect(rows.reduce((sum, row) => sum + (row.credits as number), 0)).to.equal(50)
-    expect(rows.reduce((sum, row) => sum + (row.credits_uncollected as number), 0)).to.equal(30)
-    expect(await balanceOf(db, account.id)).to.equal(0)
   })
 })

@@ -12,7 +12,7 @@ import { expectBooksToBalance } from '../../support/books.ts'
 import { aResult, movements, opened, verbs } from './opening.ts'
 
 const CREDITS = 10
-const ROUNDS = 20
+const ROUNDS = 60
 
 describe('videos in the database', () => {
   let db: Db

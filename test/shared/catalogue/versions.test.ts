@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { forgetVersions } from '../../support/catalogue.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { sandboxCatalogue } from '../../../scripts/harness/harness.ts'
 import { until } from '../../../scripts/harness/until.ts'
@@ -25,10 +26,11 @@ const content = (...models: object[]) => ({ ...sandboxCatalogue('http://127.0.0.
 
 describe('the versions of the catalogue', () => {
   let db: Db
-  beforeEach(async () => {
+  before(async () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
   })
-  afterEach(() => db.destroy())
+  after(() => db.destroy())
+  afterEach(() => forgetVersions(db))
 
   const apply = (given: unknown, more: Partial<Application> = {}): Promise<Applied> =>
     applyCatalogue(db, { content: given, source: 'command', operator: null, note: null, expect: null, ...more })
