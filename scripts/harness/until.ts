@@ -12,8 +12,10 @@ export const PATIENCE_MS = Number(
   process.env['TOLLGATE_TEST_PATIENCE_MS'] ?? (process.env['TOLLGATE_SOAK'] ? 120_000 : 45_000),
 )
 
-/** What is waited for at the moment, and since when. */
-const waits = new Set<{ what: () => string; since: number }>()
+type Wait = { what: () => string; since: number }
+
+/** What is waited for at the moment: of the process, since mocha may load this module a second time, for its hooks. */
+const waits = ((globalThis as { tollgateWaits?: Set<Wait> }).tollgateWaits ??= new Set())
 
 /** What is waited for at the moment, in words: a test that mocha ends may have spent its time on several waits. */
 export const waitedFor = (): string[] =>

@@ -20,9 +20,9 @@ type Case = { what: string; kind: Kind; settings: () => Settings; says: RegExp }
 const allOf = (patterns: string[]): RegExp => new RegExp(patterns.map((pattern) => `(?=.*${pattern})`).join(''))
 
 /**
- * One process of each kind for each way in which it ends. All reasons are tested without processes: by the configuration
- * (test/shared/platform/config), and by the checks of services, storage and ports (start-up, storage-check,
- * http-server).
+ * One process of each kind for each way in which it ends. All reasons are tested without processes: by the
+ * configuration (test/shared/platform/config), and by the checks of services, storage and ports (start-up,
+ * storage-check, http-server).
  */
 describe('a process that cannot start', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-starts-'))

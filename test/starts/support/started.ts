@@ -7,7 +7,7 @@ import { build, buildIsStale } from '../../../scripts/build/builder.ts'
 import { root } from '../../../scripts/folders.ts'
 import { failForDefects } from '../../../scripts/harness/defects.ts'
 import { dyingWithParent } from '../../../scripts/services/processes.ts'
-import { PATIENCE_MS, until } from '../../../scripts/harness/until.ts'
+import { PATIENCE_MS, seenWithin } from '../../../scripts/harness/until.ts'
 
 export type Kind = 'web' | 'worker' | 'release' | 'admin'
 
@@ -66,11 +66,12 @@ export class Started {
     this.ended = once(this.child, 'close').then(([code]) => code as number | null)
   }
 
-  /** Waits for a line. @throws an Error with all lines where none comes. */
+  /** Waits for a line. @throws an Error with all lines where none comes, at once if the process has ended. */
   async says(words: string): Promise<string> {
-    return until(`it to say "${words}", not ${this.lines.join('\n')}`, () =>
-      this.lines.find((line) => line.includes(words)),
-    )
+    const find = () => this.lines.find((line) => line.includes(words))
+    const line = await Promise.race([seenWithin(find, PATIENCE_MS), this.ended.then(find)])
+    if (line === undefined) throw new Error(`it did not say "${words}" but ${this.lines.join('\n')}`)
+    return line
   }
 
   /** Ends a process that waits. Returns how long it took to write a line, in ms, as `ownMs`. */
