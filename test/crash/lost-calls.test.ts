@@ -44,6 +44,7 @@ describe('a call whose worker is killed', () => {
   let sandbox: Sandbox
   let town: Installation
   let web: Program
+  let dyingWebs: Program[]
   let releasing: NodeJS.Timeout | undefined
   const closing: (() => Promise<unknown>)[] = []
   // They mostly wait, and so go on while the other tests run; each test awaits its own.
@@ -69,8 +70,7 @@ describe('a call whose worker is killed', () => {
     await town.start('worker')
     // A chat is sent again, and answered then.
     releasing = setInterval(() => sandbox.release('[hold]'), 20)
-    for (const dying of [unsettling, settling])
-      expect((await dying.ended).signal, 'the web process came to the step').to.equal('SIGKILL')
+    dyingWebs = [unsettling, settling]
   })
   after(async () => {
     clearInterval(releasing)
@@ -271,6 +271,7 @@ describe('a call whose worker is killed', () => {
   })
 
   it('is settled once as a stream whose web process dies right after that', async () => {
+    await until('the web processes die at their steps', () => dyingWebs.every(({ end }) => end?.signal === 'SIGKILL'))
     const { credits } = await expectPaid(town, calls.settled)
     const { account, received } = calls.settled
     const kept = await get(`${web.url}/v1/calls/${received.headers.get('x-call-id')}`, account.key)
