@@ -12,7 +12,7 @@ import { Crowd, chat, image, medianOf, statuses, callOnce as ask } from './clien
 import { inSoak, report } from './scale.ts'
 
 /** Calls of the flooding account. */
-const FLOOD = 400
+const FLOOD = inSoak ? 400 : 150
 
 /** How many chats the worker has in progress at a time. */
 const CONCURRENCY = 60
