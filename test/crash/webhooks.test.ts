@@ -134,7 +134,7 @@ describe('an event', () => {
     report(`${kills} processes killed, ${events} events in ${tries} tries; seed ${seed}`)
     for (const role of ROLES) await programs[role]?.kill()
     await audience.stop()
-  }).timeout(120_000 + 60_000 * ROUNDS)
+  }).timeout(240_000 + 60_000 * ROUNDS)
 
   /** A receiver that is well is told while another hangs: behind it, it would wait for as long as that has time. */
   async function expectProbe(all: readonly Told[]): Promise<void> {
