@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../scripts/harness/factories.ts'
 import type { Installation, Program } from '../../scripts/harness/installation.ts'
 import { install } from '../../scripts/harness/installation.ts'
 import type { FailpointName } from '../../src/shared/platform/process/failpoints.ts'
@@ -81,42 +82,38 @@ describe('workers and the calls that could end them', function () {
   const begins = ({ steps }: Program): string[] =>
     steps.map(({ name }) => name).filter((name) => (BEGINS as string[]).includes(name))
 
-  /** How often a worker has begun the call, the one that refunds it too: a death before the begin is a death. */
-  const CASES: { title: string; crashAt: FailpointName; ask: { path: string; body: object }; attempts: number }[] = [
-    { title: 'a chat', crashAt: 'upstream.sending', ask: chat('ends its worker'), attempts: 3 },
-    { title: 'an image, before it is begun', crashAt: 'call.beginning', ask: image('ends its worker'), attempts: 1 },
-    { title: 'a video with a task', crashAt: 'task.polling', ask: video('ends its worker'), attempts: 3 },
-  ]
-  for (const { title, crashAt, ask, attempts } of CASES) {
-    it(`are refunded at the second death, and never tried a third time: ${title}`, async () => {
-      const account = await anAccount(town.db, FUNDS)
-      const answer = callOnce(web.url, account.key, ask)
-      for (let deaths = 0; deaths < 2; deaths += 1) await launched({ crashAt }).ended
-      const third = await launched().up()
-      const { status, reply } = await answer
-      expect(status, reply?.text).to.equal(500)
-      expect(reply!.json.error).to.include({ type: 'internal_error' })
-      expect(reply!.json.error.message).to.match(/Two workers failed/)
-      expect(begins(third), third.log()).to.deep.equal([])
-      const calls = await callsOf(town.db, account.id)
-      expect(calls.map((one) => [one.status, one.attempts])).to.deep.equal([['failed', attempts]])
-      expect(await balanceOf(town.db, account.id)).to.equal(FUNDS)
-    })
+  /** Expects that the third worker refunds a call unasked. `attempts`: how often it was begun, to be refunded too. */
+  async function expectGivenUp(account: TestAccount, answer: ReturnType<typeof callOnce>, attempts: number) {
+    const { status, reply } = await answer
+    expect(status, reply?.text).to.equal(500)
+    expect(reply!.json.error).to.include({ type: 'internal_error' })
+    expect(reply!.json.error.message).to.match(/Two workers failed/)
+    const calls = await callsOf(town.db, account.id)
+    expect(calls.map((one) => [one.status, one.attempts])).to.deep.equal([['failed', attempts]])
+    expect(await balanceOf(town.db, account.id)).to.equal(FUNDS)
   }
 
-  it('are refunded too where something else ended the workers, which cannot be told apart', async () => {
-    const account = await anAccount(town.db, FUNDS)
-    const answer = callOnce(web.url, account.key, chat('[delay 60000] is only beside it'))
+  it('are refunded at the second death, whatever ended the workers, and not tried again: a chat, a task', async () => {
+    const accounts = [await anAccount(town.db, FUNDS), await anAccount(town.db, FUNDS)] as const
+    const asked = [chat('[delay 60000] ends its worker'), video('ends its worker [hold]')] as const
+    const answers = asked.map((one, nth) => callOnce(web.url, accounts[nth]!.key, one))
     for (let deaths = 0; deaths < 2; deaths += 1) {
       const worker = await launched().up()
-      await worker.reaches('upstream.sending')
+      await worker.reaches('task.polled')
+      await until('the chat is sent', () => sandbox.billed('[delay 60000] ends').total === deaths + 1)
       await worker.kill()
     }
     const third = await launched().up()
-    const { status, reply } = await answer
-    expect(status, reply?.text).to.equal(500)
-    expect(begins(third)).to.deep.equal([])
-    expect(await balanceOf(town.db, account.id)).to.equal(FUNDS)
+    for (const [nth, answer] of answers.entries()) await expectGivenUp(accounts[nth]!, answer, 3)
+    expect(begins(third), third.log()).to.deep.equal([])
+  })
+
+  it('are refunded so too where they end their workers before they are begun: an image', async () => {
+    const account = await anAccount(town.db, FUNDS)
+    const answer = callOnce(web.url, account.key, image('ends its worker'))
+    for (let deaths = 0; deaths < 2; deaths += 1) await launched({ crashAt: 'call.beginning' }).ended
+    await launched().up()
+    await expectGivenUp(account, answer, 1)
   })
 
   it('are not counted as deaths where the workers were asked to stop', async () => {

@@ -12,7 +12,7 @@ import { Crowd, chat, image, medianOf, statuses, callOnce as ask } from './clien
 import { inSoak, report } from './scale.ts'
 
 /** Calls of the flooding account. */
-const FLOOD = inSoak ? 1000 : 400
+const FLOOD = inSoak ? 400 : 150
 
 /** How many chats the worker has in progress at a time. */
 const CONCURRENCY = 60
@@ -22,6 +22,9 @@ const BESIDE_MS = 150
 
 /** How many calls of the other account are measured at a time. */
 const MEASURED = 9
+
+/** Calls in progress when both processes are stopped. */
+const IN_FLIGHT = 50
 
 /** How often web and worker are replaced. */
 const GENERATIONS = inSoak ? 2 : 1
@@ -120,5 +123,29 @@ describe('a gateway under load', function () {
         expect((await get(`${web.url}${reply!.headers.get('location')}?wait=30`, account.key)).status).to.equal(200)
     }
     await untilEnded(town.db, account.id)
+  })
+
+  it(`answers all ${IN_FLIGHT} calls in progress when both processes are asked to stop`, async () => {
+    const accounts = [await anAccount(town.db, 1_000_000), await anAccount(town.db, 1_000_000)] as const
+    // The soak has some that take longer than a stopping process waits: they are answered 202, and continue elsewhere.
+    const asked = Array.from({ length: IN_FLIGHT }, (_one, nth) => {
+      const words = `stopping [delay ${inSoak && nth % 10 === 0 ? 28_000 : 1500}]`
+      return ask(web.url, accounts[nth % 2]!.key, chat(words))
+    })
+    await until('all are sent', () => sandbox.billed('stopping').total === IN_FLIGHT)
+    await town.start('worker')
+    const startedAt = performance.now()
+    const [ends, outcomes] = await Promise.all([Promise.all([web.stop(), worker.stop()]), Promise.all(asked)])
+    report(
+      `stopped with ${IN_FLIGHT} calls in progress: ${statuses(outcomes)}, ` +
+        `gone after ${Math.round(performance.now() - startedAt)} ms`,
+    )
+    expect(ends.map(({ code }) => code)).to.deep.equal([0, 0])
+    const wrong = outcomes.filter(({ status }) => status !== 200 && status !== 202)
+    expect(wrong, statuses(outcomes)).to.deep.equal([])
+    for (const { id } of accounts)
+      expect((await untilEnded(town.db, id)).map(({ status }) => status)).to.deep.equal(
+        Array.from({ length: IN_FLIGHT / 2 }, () => 'succeeded'),
+      )
   })
 })

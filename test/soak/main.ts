@@ -20,7 +20,7 @@ import { seconds } from '../../scripts/tools.ts'
 /**
  * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds that repeat a failure. Exit
  * code 1 on any breach. `--only WORDS` runs the jobs with those words in their name, or with one of several:
- * `--only 'load|stops'`. `--seed N` repeats the random choices of a run, `--lanes N` begins with N busy jobs at a time,
+ * `--only 'load|cuts'`. `--seed N` repeats the random choices of a run, `--lanes N` begins with N busy jobs at a time,
  * `--part 0.1` plays a tenth of the schedules and chats. Every third bug is planted, from one on that the seed chooses:
  * `--every 1` plants all, and so does `--only`. `--from JOB`, a number or words of a name, continues the last soak
  * there: of the jobs before it, those that passed with the same seed, tree and options do not run again.

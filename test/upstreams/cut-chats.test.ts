@@ -231,6 +231,7 @@ describe('a chat that is cut', function () {
         targetsOf('chat').map(async ({ protocol }) => {
           const prompt = prompted(`[delay 20000] ${'a long prompt '.repeat(300)}`)
           const { account } = await leave(`${protocol}-chat`, prompt, () => gateway.sandbox.open(prompt).open)
+          await until('the upstream being left', () => gateway.sandbox.open(prompt).aborted)
           const row = await gateway.db('calls').where({ account_id: account.id }).first()
           expect(row).to.include({ status: 'succeeded', output_tokens: 0 })
           expect(row.input_tokens).to.equal(row.estimated_input_tokens).and.to.be.above(1400)

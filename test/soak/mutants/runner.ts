@@ -11,7 +11,7 @@ const SURVIVED = {
   TOLLGATE_PAYMENT_SCHEDULES: '400',
   TOLLGATE_REQUESTS: '1000',
   // A bug that prevents what a test waits for is found by the end of the wait.
-  TOLLGATE_TEST_PATIENCE_MS: '45000',
+  TOLLGATE_TEST_PATIENCE_MS: '60000',
 }
 
 /** Whether a test failed because of a planted bug; and which, with its error's message, or why the copy did not run. */

@@ -34,7 +34,7 @@ describe('a chat that ends by itself', () => {
       for (const way of ['W', 'S'] as const) {
         const got = await read('[tokens 0] [usage 100 0]', way, protocol)
         expect(choiceIn(got), way).to.deep.include({ finish_reason: 'stop' })
-        expect(choiceIn(got).message.content, way).to.equal('')
+        expect(choiceIn(got).message.content ?? '', way).to.equal('')
         expect(got.tokens, way).to.include({ input: 100, output: 0 })
       }
     })
