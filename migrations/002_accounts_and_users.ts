@@ -73,6 +73,7 @@ export const up = (db: Knex): Promise<void> =>
       token_window_at timestamptz, -- When the newest window began in which its tokens were counted; null: none did.
       -- Tokens of the calls of that window: what they reserved, or what they came to once they have ended.
       token_window_used quantity NOT NULL DEFAULT 0,
+      has_webhooks boolean NOT NULL DEFAULT false, -- Whether it has a webhook: statements write events only then.
       CONSTRAINT accounts_pkey PRIMARY KEY (id),
       CONSTRAINT accounts_of_kind UNIQUE (id, kind),
       CONSTRAINT accounts_kind_known CHECK (kind IN ('personal', 'organisation')),

@@ -31,7 +31,7 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT mails_finished_or_not CHECK ((status IN ('sent', 'skipped', 'dead')) = (finished_at IS NOT NULL)),
       CONSTRAINT mails_kind_known
         CHECK (kind IN ('verification', 'reset', 'address', 'address_notice', 'budget', 'receipt', 'low_balance',
-          'top_up_off', 'access', 'key_rotated', 'top_up_failed', 'invitation')),
+          'top_up_off', 'access', 'key_rotated', 'top_up_failed', 'invitation', 'webhook_off')),
       CONSTRAINT mails_note_length CHECK (char_length(note) <= 500),
       CONSTRAINT mails_recipient_is_lowercase
         CHECK (recipient = lower(recipient) AND length(recipient) BETWEEN 3 AND 254),

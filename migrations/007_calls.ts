@@ -82,6 +82,8 @@ export const up = (db: Knex): Promise<void> =>
       -- The version of the catalogue that it was opened at: it is charged and served by that one.
       catalogue_version integer,
       group_name text, -- The group of its account when it was opened, whose share its price has; null: none.
+      is_async boolean NOT NULL DEFAULT false, -- Whether its client asked not to wait for the answer.
+      callback_url text, -- Where its client wants to be told of its end; null: nowhere.
       CONSTRAINT calls_pkey PRIMARY KEY (id),
       CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
       CONSTRAINT calls_dialect_known
@@ -89,6 +91,7 @@ export const up = (db: Knex): Promise<void> =>
       CONSTRAINT calls_status_known CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'rejected')),
       CONSTRAINT calls_progress_in_percent CHECK (progress BETWEEN 0 AND 100),
       CONSTRAINT calls_deleted_are_videos CHECK (deleted_at IS NULL OR (modality = 'video' AND status <> 'rejected')),
+      CONSTRAINT calls_callback_url_length CHECK (char_length(callback_url) <= 2048),
       CONSTRAINT calls_cached_tokens_are_input CHECK (cached_input_tokens + cache_write_tokens <= input_tokens),
       CONSTRAINT calls_repeated_tokens_were_written CHECK (repeated_input_tokens <= cache_write_tokens),
       CONSTRAINT calls_failed_cost_nothing CHECK (status NOT IN ('failed', 'rejected') OR credits = 0),

@@ -46,7 +46,8 @@ export const up = (db: Knex): Promise<void> =>
           'key_limited', 'key_rotated', 'key_revoked', 'account_created', 'account_deleted', 'account_exported',
           'password_reset_sent', 'sessions_revoked', 'payment_refunded', 'payment_resolved', 'code_created',
           'code_disabled', 'debt_forgiven', 'credits_deducted', 'account_viewed', 'mail_discarded',
-          'actions_exported', 'banner_set', 'banner_removed'))
+          'actions_exported', 'banner_set', 'banner_removed', 'webhook_created', 'webhook_changed', 'webhook_rotated',
+          'webhook_removed'))
     );
     CREATE INDEX operator_actions_account ON operator_actions (account_id, id DESC) WHERE account_id IS NOT NULL;
     CREATE INDEX operator_actions_action ON operator_actions (action, id DESC);

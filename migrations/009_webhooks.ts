@@ -5,8 +5,8 @@
 import type { Knex } from 'knex'
 import { createTables } from './tables.ts'
 
-export const up = async (db: Knex): Promise<void> => {
-  await createTables(
+export const up = (db: Knex): Promise<void> =>
+  createTables(
     db,
     `
     -- Where events go, and what they are signed with.
@@ -83,29 +83,7 @@ export const up = async (db: Knex): Promise<void> => {
     );
   `,
   )
-  await db.raw(`
-    ALTER TABLE mails DROP CONSTRAINT mails_kind_known,
-      ADD CONSTRAINT mails_kind_known
-        CHECK (kind IN ('verification', 'reset', 'address', 'address_notice', 'budget', 'receipt', 'low_balance',
-          'top_up_off', 'access', 'key_rotated', 'top_up_failed', 'invitation', 'webhook_off')) NOT VALID;
-    ALTER TABLE accounts ADD COLUMN has_webhooks boolean NOT NULL DEFAULT false;
-    COMMENT ON COLUMN accounts.has_webhooks IS 'Whether it has a webhook: statements write events only then.';
-    ALTER TABLE calls ADD COLUMN is_async boolean NOT NULL DEFAULT false,
-      ADD COLUMN callback_url text,
-      -- Not valid: the rows that are there have none, and are not read while the table is locked.
-      ADD CONSTRAINT calls_callback_url_length CHECK (char_length(callback_url) <= 2048) NOT VALID;
-    COMMENT ON COLUMN calls.is_async IS 'Whether its client asked not to wait for the answer.';
-    COMMENT ON COLUMN calls.callback_url IS 'Where its client wants to be told of its end; null: nowhere.';`)
-}
 
 export async function down(db: Knex): Promise<void> {
-  await db.raw(`
-    DELETE FROM mails WHERE kind = 'webhook_off';
-    ALTER TABLE mails DROP CONSTRAINT mails_kind_known,
-      ADD CONSTRAINT mails_kind_known
-        CHECK (kind IN ('verification', 'reset', 'address', 'address_notice', 'budget', 'receipt', 'low_balance',
-          'top_up_off', 'access', 'key_rotated', 'top_up_failed', 'invitation'));
-    ALTER TABLE calls DROP COLUMN callback_url, DROP COLUMN is_async;
-    ALTER TABLE accounts DROP COLUMN has_webhooks;
-    DROP TABLE grant_notices, webhook_deliveries, webhooks`)
+  await db.raw('DROP TABLE grant_notices, webhook_deliveries, webhooks')
 }

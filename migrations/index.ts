@@ -15,10 +15,9 @@ import * as ledger from './006_ledger.ts'
 import * as calls from './007_calls.ts'
 import * as catalogueAndOperators from './008_catalogue_and_operators.ts'
 import * as webhooks from './009_webhooks.ts'
-import * as operatorsWebhooks from './010_operators_webhooks.ts'
-import * as uploads from './011_uploads.ts'
-import * as organisations from './012_organisations.ts'
-import * as rowRules from './013_row_rules.ts'
+import * as uploads from './010_uploads.ts'
+import * as organisations from './011_organisations.ts'
+import * as rowRules from './012_row_rules.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -43,10 +42,9 @@ const MIGRATIONS: Record<string, Migration> = {
   '007_calls': calls,
   '008_catalogue_and_operators': catalogueAndOperators,
   '009_webhooks': webhooks,
-  '010_operators_webhooks': operatorsWebhooks,
-  '011_uploads': uploads,
-  '012_organisations': organisations,
-  '013_row_rules': rowRules,
+  '010_uploads': uploads,
+  '011_organisations': organisations,
+  '012_row_rules': rowRules,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */
@@ -104,8 +102,8 @@ export async function migrate(
 
 /** Nothing was released before 0.2.0: its builds had other migrations, and nothing leads from those to these. */
 async function refuseOtherHistory(db: Knex): Promise<void> {
-  const there = await completed(db)
-  if (there.length === 0 || there.includes(Object.keys(MIGRATIONS)[0]!)) return
+  const applied = await completed(db)
+  if (applied.length === 0 || applied.includes(Object.keys(MIGRATIONS)[0]!)) return
   throw new Error(
     'this database was migrated by a build from before 0.2.0, and its schema cannot be converted: ' +
       'point DATABASE_URL to a new, empty database',
@@ -123,18 +121,18 @@ async function compare(
   db: Knex,
   migrations: Record<string, Migration>,
 ): Promise<{ missing: string[]; newer: string[] }> {
-  const there = await completed(db)
+  const applied = await completed(db)
   return {
-    missing: Object.keys(migrations).filter((name) => !there.includes(name)),
-    newer: there.filter((name) => !Object.hasOwn(migrations, name)),
+    missing: Object.keys(migrations).filter((name) => !applied.includes(name)),
+    newer: applied.filter((name) => !Object.hasOwn(migrations, name)),
   }
 }
 
 async function completed(db: Knex): Promise<string[]> {
-  const { rows } = await db.raw<{ rows: { there: boolean }[] }>(
-    `SELECT to_regclass('knex_migrations') IS NOT NULL AS there`,
+  const { rows } = await db.raw<{ rows: { found: boolean }[] }>(
+    `SELECT to_regclass('knex_migrations') IS NOT NULL AS found`,
   )
-  if (!rows[0]!.there) return []
+  if (!rows[0]!.found) return []
   return (await db('knex_migrations').select<{ name: string }[]>('name').orderBy('id')).map(({ name }) => name)
 }
 
