@@ -25,7 +25,7 @@ import { deleteOldEvents } from '../shared/payments/events.ts'
 import { noticeLowBalances } from '../shared/payments/settings.ts'
 import { deleteOldCounts } from '../shared/mail/allowance.ts'
 import { deleteOldMails } from '../shared/mail/mails.ts'
-import { deleteOldDeliveries, deleteOldNotices, tellOfGrants } from '../shared/webhooks/deliveries.ts'
+import { deleteOldDeliveries, deleteOldNotices, emitGrantEvents } from '../shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../shared/webhooks/secrets.ts'
 import { resealSecrets } from '../shared/webhooks/webhooks.ts'
 import { auditWhenDue } from './auditor.ts'
@@ -69,7 +69,7 @@ export function createReconciler(deps: WorkerDeps) {
     grants: async () => {
       while ((await expireGrants(deps.db, BATCH)) >= BATCH);
     },
-    expiringGrants: () => tellOfGrants(deps.db, BATCH),
+    expiringGrants: () => emitGrantEvents(deps.db, BATCH),
     results: () => deleteExpiredResults(deps.db, 10 * BATCH),
     passing: () => deletePassed(deps.db),
     uploads: () => sweepUploads(deps.db),

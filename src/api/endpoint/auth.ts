@@ -110,7 +110,7 @@ export function identify(ctx: ParameterizedContext<RequestState>, holder: Princi
 }
 
 /** Sets the headers with the remaining tokens of a request's key, if it has one, where no endpoint does. */
-export async function tellTokens(
+export async function showTokens(
   deps: Pick<WebDeps, 'keys' | 'config'>,
   ctx: ParameterizedContext<RequestState>,
 ): Promise<void> {

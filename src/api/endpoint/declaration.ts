@@ -36,7 +36,7 @@ export type Auth<Holder> = {
   scheme: 'apiKey' | 'sessionToken' | 'metricsToken'
   /** The codes that everybody else is refused with. */
   errors: readonly ErrorCode[]
-  /** Of a user who is logged in: the roles that may, for the account that they act for; every one where absent. */
+  /** Of a user who is logged in: the roles that may, for the account that they act for; every one if absent. */
   roles?: readonly MemberRole[]
   /** They see what is not their own: their endpoints declare `views`. */
   sees?: 'others'
@@ -61,14 +61,14 @@ export type Declaration = {
   summary: string
   /** More than the summary, in Markdown. */
   description?: string
-  /** `console` where absent. */
+  /** `console` if absent. */
   envelope?: Envelope
   /**
    * Present where a request with the header `anthropic-version` is answered in Anthropic's form, errors too. Its query
    * is here for the document alone: the handler reads it by itself.
    */
   anthropic?: { query?: z.ZodObject }
-  /** Whether the endpoint is there at all; always where absent. */
+  /** Whether the endpoint is there at all; always if absent. */
   offered?: (config: Config) => boolean
   /** null: everybody. */
   auth: Auth<unknown> | null
@@ -86,7 +86,7 @@ export type Declaration = {
   /** Present where the body is a form, whose texts and files `body` checks: of endpoints that place calls. */
   form?: DeclaredForm
   /**
-   * The longest JSON body in bytes, where it is not what `auth` implies: 1 MB with a login or a key, 16 kB without. The
+   * The longest JSON body in bytes, if it is not what `auth` implies: 1 MB with a login or a key, 16 kB without. The
    * longest form follows from its files.
    */
   bodyBytes?: (config: Config) => number

@@ -6,7 +6,7 @@ import { DEFAULT_DAYS, MAX_DAYS } from '../../shared/reports/days.ts'
 import type { Id, IdKind } from '../../shared/platform/ids.ts'
 import { parseId } from '../../shared/platform/ids.ts'
 import { MAX_GRANT_CREDITS } from '../../shared/ledger/ledger.ts'
-import { isStorable } from '../../shared/platform/storable.ts'
+import { isStorable } from '../../shared/platform/text-fields.ts'
 
 /** What a list is searched for; empty by default. */
 export const searchText = (description: string) =>

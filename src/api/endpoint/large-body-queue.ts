@@ -38,7 +38,7 @@ export class LargeBodies {
   /**
    * Waits for the turn of a body.
    * @returns what ends it
-   * @throws ApiError rate_limited where too many bytes wait already
+   * @throws ApiError rate_limited if too many bytes wait already
    */
   async turnOf(sender: string, bytes: number): Promise<() => void> {
     if (!this.waiting.take(sender, bytes)) {

@@ -26,7 +26,7 @@ export class LargeRefusals {
     })
   }
 
-  /** @throws ApiError rate_limited where an account has had as much refused as it may */
+  /** @throws ApiError rate_limited if an account has had as much refused as it may */
   async requireLeft(account: string): Promise<void> {
     const counted = await this.limiter.get(account)
     if (counted === null || counted.consumedPoints < REFUSALS_PER_MINUTE) return

@@ -10,7 +10,7 @@ import { parseId } from '../../shared/platform/ids.ts'
 export const pathId = <K extends IdKind>(kind: K, description: string, message = messageOf('not_found')) =>
   parsedId((text): Id<K> | null => parseId(kind, text), description, message)
 
-/** The same for an id that is written in another form. @param parse null where a text is none */
+/** The same for an id that is written in another form. @param parse null if a text is none */
 export const parsedId = <T>(parse: (text: string) => T | null, description: string, message: string) =>
   z.object({
     id: z

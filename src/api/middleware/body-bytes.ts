@@ -43,7 +43,7 @@ const gatherer = (textLimit: number) =>
 /**
  * Reads a body. What has come of it is counted for its sender while the rest is on its way.
  * @returns its bytes; null for one that ended before it was complete
- * @throws ApiError payload_too_large; rate_limited and overloaded where too much comes too slowly.
+ * @throws ApiError payload_too_large; rate_limited and overloaded if too much comes too slowly.
  */
 export async function readBytes(ctx: Context, bodyMemory: BodyMemory, sender: string): Promise<Buffer | null> {
   const { req } = ctx

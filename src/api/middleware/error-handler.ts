@@ -7,25 +7,25 @@ import { ApiError, RETRY_SECONDS, gatewayError, shouldRetry } from '../../shared
 import { isNotMigrated, isUnreachable } from '../../shared/platform/postgres/db.ts'
 import { reportDefect } from '../../shared/platform/process/defects.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
-import { isRedisAway, isRedisRefusing } from '../../shared/platform/redis/redis.ts'
+import { isRedisUnavailable, isRedisRefusing } from '../../shared/platform/redis/redis.ts'
 import type { SchemaGate } from '../../shared/platform/postgres/schema.ts'
 import { traceFields } from '../../shared/platform/process/trace.ts'
 import { envelopeFor, errorsOf, statusIn } from './envelope.ts'
-import { readAway } from '../server/unread-body.ts'
 import { mayStillSend } from './json-body.ts'
 import type { Envelope, RequestState } from './request-context.ts'
 import type { Admit } from './response-gate.ts'
+import type { IncomingMessage } from 'node:http'
 
 /** Whether an error means that Postgres or Redis cannot be used now. */
-export function isServiceAway(error: unknown): boolean {
-  return isUnreachable(error) || (error instanceof Error && (isRedisAway(error) || isRedisRefusing(error)))
+export function isServiceUnavailable(error: unknown): boolean {
+  return isUnreachable(error) || (error instanceof Error && (isRedisUnavailable(error) || isRedisRefusing(error)))
 }
 
 /** What a thrown thing means to the client. What is missing from a schema that was never seen whole is no defect. */
 export function toApiError(error: unknown, schema: SchemaGate | undefined): ApiError {
   if (error instanceof ApiError) return error
   const isEarly = schema?.seen === false && isNotMigrated(error)
-  if (isEarly || isServiceAway(error)) return new ApiError('service_unavailable', { cause: error })
+  if (isEarly || isServiceUnavailable(error)) return new ApiError('service_unavailable', { cause: error })
   return new ApiError('internal_error', { cause: error })
 }
 
@@ -91,4 +91,34 @@ function bodyIn(envelope: Envelope, error: ApiError, { requestId }: RequestState
   const ofDialect = errorsOf(envelope)
   if (ofDialect) return ofDialect.body(error, requestId)
   return { ok: false, error: { ...gatewayError(shownAs, message, param), ...(resetsAt !== undefined && { resetsAt }) } }
+}
+
+/** The most that is read of the rest of a body: in bytes, in ms, and in ms since its last byte. */
+const MOST = { bytes: 128 * 1024 * 1024, ms: 10_000, idleMs: 2_000 }
+
+/**
+ * Reads the rest of a body that is refused before it has come, and drops it: a connection that ends while its client
+ * still sends is reset, and most clients then never read the answer, but send all of it again. Resolves when the body
+ * has ended, or at these limits.
+ */
+function readAway(req: IncomingMessage): Promise<void> {
+  if (req.complete || req.destroyed) return Promise.resolve()
+  return new Promise((resolve) => {
+    let bytes = 0
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length
+      idle.refresh()
+      if (bytes > MOST.bytes) end()
+    }
+    const end = (): void => {
+      clearTimeout(idle)
+      clearTimeout(whole)
+      req.off('data', onData).off('end', end).off('close', end)
+      resolve()
+    }
+    const idle = setTimeout(end, MOST.idleMs)
+    const whole = setTimeout(end, MOST.ms)
+    req.on('data', onData).on('end', end).on('close', end)
+    req.resume()
+  })
 }

@@ -49,7 +49,7 @@ export type LargeBody = {
 /**
  * Reads a body, and parses it when it is its turn. What has come of it is counted for its sender while the rest is on
  * its way. A large body is scanned in one turn of the event loop and parsed in another.
- * @throws ApiError unsupported_media_type, payload_too_large, invalid_json, or rate_limited and overloaded where too
+ * @throws ApiError unsupported_media_type, payload_too_large, invalid_json, or rate_limited and overloaded if too
  * much comes at once or too slowly.
  */
 export async function readJsonBody(

@@ -37,7 +37,7 @@ export type RequestState = Trace & {
   acceptedAt: number
   /** The endpoint that serves the request. */
   endpoint?: Served
-  /** The form of errors where no endpoint serves it; the console's where absent. */
+  /** The form of errors where no endpoint serves it; the console's if absent. */
   envelope?: Envelope
   principal?: { keyId: KeyId; accountId: AccountId }
   /** The principal is what was read of the key within the last second; a refusal needs a look-up first. */

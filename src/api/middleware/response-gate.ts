@@ -16,7 +16,7 @@ const STREAM_BYTES = 256 * 1024
 /** Headers of an answer that do not apply to the error in its place. */
 const OF_ANSWER = ['Content-Disposition', 'Content-Range', 'ETag', 'Last-Modified']
 
-/** Admits the answer of a request. @throws ApiError overloaded where too much is unread already */
+/** Admits the answer of a request. @throws ApiError overloaded if too much is unread already */
 export type Admit = (ctx: Context & { state: RequestState }) => void
 
 /**

@@ -2,7 +2,7 @@
  * /api/operator/accounts/:id/limits: the limits of an account that replace the usual ones.
  */
 import { z } from 'zod'
-import { accountLimitFields } from '../../shared/identity/limit-fields.ts'
+import { accountLimitFields } from '../../shared/identity/account-limits.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
 import { setAccountLimits } from '../../shared/operators/changes.ts'
 import { ApiError } from '../../shared/platform/errors.ts'

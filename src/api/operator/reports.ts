@@ -87,7 +87,7 @@ export const discardMail = endpoint({
 })
 
 /** How long the report on upstreams is cached, in ms: operators who read at the same time, or reload, cost one. */
-const KEPT_MS = 10_000
+const CACHE_MS = 10_000
 
 const upstreamReport = z
   .strictObject({
@@ -120,6 +120,6 @@ export const showUpstreams = endpoint({
   description: 'It may be 10 seconds old.',
   answers: { 200: { description: 'Upstreams that had calls in the last 24 hours.', schema: listOf(upstreamReport) } },
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const report = cachedReading({ forMs: KEPT_MS }, () => reportUpstreams(db))
+  const report = cachedReading({ forMs: CACHE_MS }, () => reportUpstreams(db))
   return async () => ({ ok: true, data: await report() })
 })

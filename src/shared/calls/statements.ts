@@ -182,3 +182,18 @@ const BEGIN = {
       (extract(epoch FROM started_at - created_at) * 1000)::bigint AS "waitedMs",
       (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS "remainingMs"`,
 }
+
+/** The tokens of a call that has ended, as its row has them; 0 if there are none. */
+type EndedTokens = { input: number; output: number }
+
+/** What is reported of each verb that changed a call, once it has committed. */
+export type CallsObserver = {
+  /** How many calls one statement opened or ended. */
+  batch: (verb: 'open' | 'end', size: number) => void
+  /** A call was charged and opened, which took `ms`. */
+  opened: (request: OpenRequest, ms: number) => void
+  /** A worker has taken a call for the first time, `waitedMs` after its acceptance by the database's clock. */
+  begun: (modality: Modality, waitedMs: number) => void
+  /** A call has ended, and writing that took `ms`. */
+  ended: (call: EndedRow, ms: number, tokens: EndedTokens) => void
+}

@@ -25,7 +25,7 @@ const MOST_KEPT_BYTES = 1_073_741_824
  * Stores what a response was asked with, once its answer is stored. Pictures cost little, and each response that goes
  * on with an earlier one has its pictures again: of large inputs an account has no more than `mostBytes`.
  */
-export async function keepInput(
+export async function storeInput(
   db: Db,
   { callId, accountId }: { callId: CallId; accountId: AccountId },
   items: readonly Fields[],
@@ -65,7 +65,7 @@ export async function forgetResponse(db: Db, { userId, accountId }: Membership, 
 /** A stored response: what it was asked with, and what it answered; their length as JSON, in bytes. */
 export type StoredResponse = { input: Fields[]; output: Fields[]; bytes: number }
 
-/** A member's stored responses among these calls. @returns null where they have more than `maxBytes` together */
+/** A member's stored responses among these calls. @returns null if they have more than `maxBytes` together */
 export async function findResponses(
   db: Db,
   holder: Membership,
@@ -111,7 +111,7 @@ export type StoredInput = { bytes: number; pieces: () => AsyncIterable<Buffer> }
 /**
  * Hands what a member's response was asked with to `use`, for as long as it works. Of large ones, one is in use at a
  * time in a process, and those that wait hold nothing of theirs.
- * @returns null where there is no such response
+ * @returns null if there is no such response
  */
 export async function withInput<T>(
   db: Db,
@@ -147,7 +147,7 @@ async function find(db: Db, { userId, accountId }: Membership, id: CallId, maxBy
   return row ? { id, output: row.output, input: row.input, bytes: row.length.readUInt32LE() } : null
 }
 
-/** @returns null where the response was deleted while it was read */
+/** @returns null if the response was deleted while it was read */
 async function withPieces<T>(
   db: Db,
   { id, input, bytes }: Row,

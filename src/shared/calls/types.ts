@@ -156,7 +156,7 @@ export type Settlement = {
   /** The real cost in credits. */
   cost: number
   tokens: Tokens | null
-  /** What it cost at its upstreams, in micro-dollars; null where that is unknown. */
+  /** What it cost at its upstreams, in micro-dollars; null if that is unknown. */
   costMicroUsd: number | null
   /** Null where it is not known. */
   upstream: string | null
@@ -164,7 +164,7 @@ export type Settlement = {
   /** Of an image call: how many pictures were delivered, and the addresses of all but the first. */
   pictures?: number
   moreResultUrls?: readonly string[]
-  /** The stored body, as `src/shared/calls/stored-answers.ts` makes it; empty where it is not stored. */
+  /** The stored body, as `src/shared/calls/stored-answers.ts` makes it; empty if it is not stored. */
   output: string
   /** The bytes of a body that is not stored, but on its way (`passing-answers.ts`). */
   passingBytes?: number

@@ -37,7 +37,7 @@ export async function announceFromCommand(version: number): Promise<boolean> {
 /** How long a command waits for Redis, in ms. */
 const PATIENCE_MS = 3000
 
-/** @throws where there is no connection in time */
+/** @throws if there is no connection in time */
 async function untilReady(redis: Redis): Promise<void> {
   if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(PATIENCE_MS) })
 }

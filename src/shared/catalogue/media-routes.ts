@@ -59,7 +59,7 @@ export function routesFor(routes: readonly Route[], request: MediaRequest): Rout
   return routes.filter((route) => fields.every((field) => sends(route, request, field)))
 }
 
-/** The first field of a request that some route omits, where no route serves it whole; null where one does. */
+/** The first field of a request that some route omits, where no route serves it whole; null if one does. */
 export function unservedField(routes: readonly Route[], request: MediaRequest): keyof MediaRequest | null {
   if (routes.length === 0 || routesFor(routes, request).length > 0) return null
   const fields = namedFields(request)

@@ -1,8 +1,14 @@
-/** What an account is held to of its own: limits which operators set. What holds in the end is `effectiveLimits`. */
+/**
+ * The limits of accounts: their own, which operators set, and those of their group of the catalogue
+ * (docs/pricing.md#groups). What holds in the end is `effectiveLimits`.
+ */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, KeyId } from '../platform/ids.ts'
 import { holderOfKey } from './api-keys.ts'
 import { UNCOUNTED_TOKENS } from './token-allowance.ts'
+import type { GroupLimits } from '../catalogue/groups.ts'
+import type { Config } from '../platform/config/config.ts'
+import { z } from 'zod'
 
 /**
  * The limits that an account has of its own; null: none of this kind. `rateLimit`: requests a minute. `maxOutstanding`:
@@ -74,4 +80,64 @@ export async function setLimitsOf(trx: Trx, id: AccountId, changes: LimitChanges
     .update(Object.fromEntries(columns))
     .returning<LimitRow[]>([...LIMIT_COLUMNS])
   return row ? presentLimits(row) : null
+}
+
+/** What bounds an account: requests a minute, and calls that have not ended. */
+export type EffectiveLimits = { rateLimit: number; maxOutstanding: number }
+
+/**
+ * The limits of an account: its own, else its group's, else those of every account.
+ * @param groups of the catalogue; one that is not among them is unknown yet, and has none
+ */
+export function effectiveLimits(
+  { accountLimits: own, group: name }: Standing,
+  groups: ReadonlyMap<string, GroupLimits>,
+  usual: Pick<Config, 'GATEWAY_RATE_LIMIT' | 'MAX_OUTSTANDING_CALLS'>,
+): EffectiveLimits {
+  const group = name === null ? undefined : groups.get(name)
+  return {
+    rateLimit: own.rateLimit ?? group?.rateLimit ?? usual.GATEWAY_RATE_LIMIT,
+    maxOutstanding: own.maxOutstanding ?? group?.maxOutstanding ?? usual.MAX_OUTSTANDING_CALLS,
+  }
+}
+
+/** The most calls that can be allowed to be open at once. */
+const MAX_OPEN = 1_000_000
+
+/** The most requests, and the most tokens, that can be allowed in a minute. */
+const MAX_REQUESTS = 1_000_000_000
+const MAX_TOKENS = 1_000_000_000_000
+
+/** Calls that have not ended. */
+export const maxOutstanding = z.int().min(1).max(MAX_OPEN)
+
+/** Tokens in a window of a minute. */
+export const tokensPerMinute = z.int().min(1).max(MAX_TOKENS)
+
+/** What an account may be limited to. null: no limit of its own. */
+export const accountLimitFields = {
+  rateLimit: z.int().min(1).max(MAX_REQUESTS).nullish().meta({ description: 'Requests a minute.' }),
+  maxOutstanding: maxOutstanding.nullish().meta({ description: 'Calls that have not ended.' }),
+  tokensPerMinute: tokensPerMinute.nullish().meta({ description: 'Tokens of its calls in a window of a minute.' }),
+}
+
+/**
+ * Puts an account into a group, or takes it out of any (null): its next call is priced by that.
+ * @returns false if there is no account, or it was deleted
+ */
+export const setGroup = async (trx: Trx, id: AccountId, group: string | null): Promise<boolean> =>
+  (await trx('accounts').where({ id }).whereNull('deleted_at').update({ group_name: group })) === 1
+
+/** The groups of accounts that are none of these, in their order, with their number of accounts. */
+export async function groupsBeyond(
+  db: Db | Trx,
+  names: readonly string[],
+): Promise<{ name: string; accounts: number }[]> {
+  const { rows } = await db.raw<{ rows: { name: string; accounts: number }[] }>(
+    `
+    SELECT group_name AS name, count(*) AS accounts FROM accounts
+    WHERE group_name IS NOT NULL AND group_name <> ALL (?::text[]) GROUP BY group_name ORDER BY group_name`,
+    [[...names]],
+  )
+  return rows
 }

@@ -1,10 +1,9 @@
 /**
  * What a mail about a budget reports. The statement that uses the budget asks for the mail (sql/notify_of_budget.sql).
  */
-import type { MailDetails } from '../mail/mails.ts'
+import type { MailDetails, BudgetNotice } from '../mail/mails.ts'
 import type { UserId } from '../platform/ids.ts'
 import type { Trx } from '../platform/postgres/db.ts'
-import type { BudgetNotice } from '../mail/notices.ts'
 import { windowEnd } from './budgets.ts'
 
 type NoticeRow = {

@@ -23,7 +23,7 @@ export type ShownBudget = Budget & { used: number; remaining: number; resetsAt: 
 /** Whose budget it is: a key's, or a member's of an account. */
 export type BudgetHolder = { scope: 'key'; keyId: KeyId } | { scope: 'member'; userId: UserId }
 
-/** What `presentBudget` reads of a row. `credits` is null where there is no budget. */
+/** What `presentBudget` reads of a row. `credits` is null if there is no budget. */
 export type BudgetRow = { credits: number | null; period: Period; used: number; resets_at: Date | null }
 
 /** SQL: when the window of a budget `b` ends that begins at a moment; null for a total. */

@@ -1,9 +1,9 @@
 /** The rest of the tokens of a minute, of an account and of its key (sql/token_allowance.sql). */
 
-/** `resetSeconds`: until its window ends, in whole seconds; 0 where none has begun. */
+/** `resetSeconds`: until its window ends, in whole seconds; 0 if none has begun. */
 export type TokenAllowance = { limit: number; remaining: number; resetSeconds: number }
 
-/** As statements return it: null where there is no limit. */
+/** As statements return it: null if there is no limit. */
 export type AllowanceColumns = { account_tokens: TokenAllowance | null; key_tokens: TokenAllowance | null }
 
 /** The allowances of an account and its key, as far as they are limited. */

@@ -60,7 +60,7 @@ function fileReader(folder: string): MediaReader {
   }
 }
 
-/** What is found of a file; null where there is no such file. */
+/** What is found of a file; null if there is no such file. */
 async function unlessMissing<T>(find: () => Promise<T>): Promise<T | null> {
   try {
     return await find()

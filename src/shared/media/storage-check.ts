@@ -24,7 +24,7 @@ const WRONG_SETTINGS = new Set([
 /**
  * Checks whether results can be stored at STORAGE_URL: that a folder can be written, that a bucket is there.
  * @returns a warning if that cannot be checked now; null if all is well.
- * @throws ConfigError where the settings are wrong.
+ * @throws ConfigError if the settings are wrong.
  */
 export async function checkStorage(settings: StorageSettings, access_: S3Access = {}): Promise<string | null> {
   const location = parseStorageUrl(settings.STORAGE_URL)
@@ -56,10 +56,12 @@ async function checkBucket({ sdk, client, name, prefix }: Bucket): Promise<strin
     )
     return null
   } catch (error) {
-    const said = error as Error
-    if (WRONG_SETTINGS.has(said.name)) {
-      throw new ConfigError(`STORAGE_URL: the bucket ${name} cannot be used: ${said.name}: ${sentenceOf(said)}.`)
+    const reported = error as Error
+    if (WRONG_SETTINGS.has(reported.name)) {
+      throw new ConfigError(
+        `STORAGE_URL: the bucket ${name} cannot be used: ${reported.name}: ${sentenceOf(reported)}.`,
+      )
     }
-    return `STORAGE_URL: the bucket ${name} does not answer as it should: ${said.name}: ${sentenceOf(said)}.`
+    return `STORAGE_URL: the bucket ${name} does not answer as it should: ${reported.name}: ${sentenceOf(reported)}.`
   }
 }

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import type { AccountId } from '../platform/ids.ts'
 import type { AccountEvent } from './channels.ts'
 import { accountOfChannel, eventChannel, parted } from './channels.ts'
-import type { Publications } from './publications.ts'
+import type { Publications } from './publisher.ts'
 
 /** Called with each change; with null after a reconnect, when changes may have been missed. */
 export type Follower = (event: AccountEvent | null) => void

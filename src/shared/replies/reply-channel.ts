@@ -11,7 +11,7 @@ import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from '../calls/stored-answers.ts'
 import type { AccountEvent, CallUpdate, Reply } from './channels.ts'
 import { cancelChannel, readReplies, replyChannel } from './channels.ts'
-import { Publications } from './publications.ts'
+import { Publications } from './publisher.ts'
 import { reportDefect } from '../platform/process/defects.ts'
 import { Followers } from './account-followers.ts'
 import { hasEnded } from '../terms/lifecycle.ts'
@@ -27,7 +27,7 @@ const RECHECK_EVERY_MS = 5000
 const OVERDUE_CHECK_MS = 4000
 
 /** How often overdue waiters are searched, in ms: one timer for all, and none of its own for each call. */
-const OVERDUE_LOOK_MS = 500
+const OVERDUE_EVERY_MS = 500
 
 /** Reads a call's answer from its row: null while it is open. When `overdue` it may end the call first. */
 export type ReadAnswer = (callId: CallId, overdue: boolean) => Promise<Answer | LongAnswer | null>
@@ -90,7 +90,7 @@ export class Replies {
   async start(): Promise<void> {
     if (this.ticks.length === 0) {
       this.ticks.push(setInterval(() => this.recheckLater(), RECHECK_EVERY_MS).unref())
-      this.ticks.push(setInterval(() => this.checkOverdue(), OVERDUE_LOOK_MS).unref())
+      this.ticks.push(setInterval(() => this.checkOverdue(), OVERDUE_EVERY_MS).unref())
     }
     this.publications.listen(this.options.subscriber)
     await this.options.subscriber.subscribe(replyChannel(this.options.prefix, this.address))

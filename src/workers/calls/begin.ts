@@ -1,4 +1,7 @@
-/** The begin of a call's run (docs/architecture.md#begin): written before anything is asked of an upstream. */
+/**
+ * The begin of a call's run (docs/architecture.md#begin), written before anything is asked of an upstream; and the
+ * runs that do not ask: another run has the call, or its web process settles it (docs/architecture.md#lost-streams).
+ */
 import { randomUUID } from 'node:crypto'
 import type { Job } from 'bullmq'
 import { DelayedError } from 'bullmq'
@@ -8,13 +11,15 @@ import { KINDS } from '../../shared/terms/kinds.ts'
 import { retryWhileUnreachable } from '../../shared/platform/postgres/db.ts'
 import type { CallJob } from '../../shared/queues.ts'
 import type { WorkerDeps } from '../deps.ts'
+import { SETTLE_LOST_SECONDS } from '../../shared/terms/lifecycle.ts'
+import type { ChatRequest } from '../../shared/requests/requests.ts'
 
 /** How long to wait for Postgres before a call is begun, in ms; the queue tries again after that. */
 export const BEGIN_PATIENCE_MS = 30_000
 
 /**
- * Begins the call of a job; null where it has ended.
- * @throws DelayedError where another run has the call: the job comes back when that run's lease has passed. An error
+ * Begins the call of a job; null if it has ended.
+ * @throws DelayedError if another run has the call: the job comes back when that run's lease has passed. An error
  * where Postgres is unreachable for BEGIN_PATIENCE_MS: the queue runs the job again.
  */
 export async function beginCall(
@@ -36,3 +41,23 @@ export async function comeBack(job: Job<CallJob>, token: string | undefined, aft
   await job.moveToDelayed(Date.now() + afterMs, token)
   throw new DelayedError()
 }
+
+/**
+ * Leaves a stream that another worker had begun to its web process for a time, once. To be called before such a call is
+ * refunded for any reason.
+ * @throws DelayedError if it leaves the stream: the job runs again after that time, and refunds a call that is open
+ */
+export async function leaveToReader(
+  { queues }: Pick<WorkerDeps, 'queues'>,
+  { id, replyTo, resumed }: Pick<BegunCall, 'id' | 'replyTo' | 'resumed'>,
+  job: Job<CallJob>,
+  token: string | undefined,
+): Promise<void> {
+  if (!resumed || !isStream(job)) return
+  if (!(await queues.isLeftToReader(id, replyTo))) return
+  await comeBack(job, token, SETTLE_LOST_SECONDS * 1000)
+}
+
+/** Whether what is made of a call is sent on meanwhile, so that a reader may have some of it. */
+const isStream = ({ name, data }: Pick<Job<CallJob>, 'name' | 'data'>): boolean =>
+  name === 'chat' ? (data.request as ChatRequest | null)?.stream === true : KINDS[name as Modality].isRelayed

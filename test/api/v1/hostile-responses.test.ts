@@ -7,7 +7,7 @@ import type { Gateway } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { findResponses, keepInput } from '../../../src/shared/calls/stored-responses.ts'
+import { findResponses, storeInput } from '../../../src/shared/calls/stored-responses.ts'
 import { outstandingOf } from '../../shared/calls/opening.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { MODELS, startDialects } from './support/responses.ts'
@@ -187,7 +187,7 @@ describe('a hostile client of POST /v1/responses', () => {
     const kept = async (input: string, mostBytes: number): Promise<boolean> => {
       const reply = await post(bodyOf({ store: false }))
       const call = { callId: callOf(reply), accountId: account.id }
-      await keepInput(gateway.db, call, [{ role: 'user', content: input }], mostBytes)
+      await storeInput(gateway.db, call, [{ role: 'user', content: input }], mostBytes)
       return (
         (await findResponses(gateway.db, { userId: account.userId, accountId: account.id }, [call.callId], 10_000_000))!
           .size === 1

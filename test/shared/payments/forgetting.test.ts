@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import type { KeptBecause } from '../../../src/shared/operators/changes.ts'
+import type { Obstacle } from '../../../src/shared/operators/changes.ts'
 import { deleteAccount } from '../../../src/shared/operators/changes.ts'
 import { dueForgetting, forgetCustomer } from '../../../src/shared/payments/forgetting.ts'
 import { findPayment } from '../../../src/shared/payments/orders.ts'
@@ -39,7 +39,7 @@ describe("customers' data at the provider", () => {
   }
   const cardsOf = async (customer: string): Promise<number> =>
     (await fixture.stripe.stripe.paymentMethods.list({ customer })).data.length
-  const remove = (force: boolean): Promise<KeptBecause | null> => {
+  const remove = (force: boolean): Promise<Obstacle | null> => {
     const { userId, id: accountId } = account
     return deleteAccount(db, null, { userId, accountId, giveUpCredits: true, evenPaying: force, passwordHash: 'none' })
   }

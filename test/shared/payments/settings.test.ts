@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import { keepCustomer } from '../../../src/shared/payments/customers.ts'
+import { saveCustomer } from '../../../src/shared/payments/customers.ts'
 
 describe('the customer of an account at the provider', () => {
   let db: Db
@@ -14,9 +14,9 @@ describe('the customer of an account at the provider', () => {
   it('is kept once, however many first orders of an account ask for it at once', async () => {
     for (let round = 0; round < 20; round++) {
       const { id } = await anAccount(db)
-      const asked = Array.from({ length: 8 }, () => keepCustomer(db, id, `cus_${id}`, false))
+      const asked = Array.from({ length: 8 }, () => saveCustomer(db, id, `cus_${id}`, false))
       expect(new Set(await Promise.all(asked))).to.deep.equal(new Set([`cus_${id}`]))
-      expect(await keepCustomer(db, id, 'cus_other', false)).to.equal(`cus_${id}`)
+      expect(await saveCustomer(db, id, 'cus_other', false)).to.equal(`cus_${id}`)
     }
   })
 })

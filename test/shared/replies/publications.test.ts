@@ -9,7 +9,7 @@ import { connectPersistent } from '../../../src/shared/platform/redis/redis.ts'
 import { Followers } from '../../../src/shared/replies/account-followers.ts'
 import type { AccountEvent } from '../../../src/shared/replies/channels.ts'
 import { eventChannel, readReplies, replyChannel, writeReply } from '../../../src/shared/replies/channels.ts'
-import { Publications } from '../../../src/shared/replies/publications.ts'
+import { Publications } from '../../../src/shared/replies/publisher.ts'
 
 describe('publications', () => {
   const open: Redis[] = []

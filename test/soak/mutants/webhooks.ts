@@ -6,7 +6,7 @@ const OWNERS = 'src/shared/webhooks/webhooks.ts'
 const PROCESSOR = 'src/workers/webhooks/processor.ts'
 const ROUNDS = 'src/workers/webhooks/round-places.ts'
 const SCHEDULE = 'src/workers/webhooks/schedule.ts'
-const POST = 'src/workers/fetching/post.ts'
+const POST = 'src/workers/fetching/fetcher.ts'
 
 /** Bugs in events, from their causes to their receivers. */
 export const OF_WEBHOOKS: readonly Mutant[] = [

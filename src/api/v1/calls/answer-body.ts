@@ -16,12 +16,12 @@ import { hasPictures, piecesWithPictures, requirePictures } from './picture-byte
 /** What writing the body of an answer needs. */
 export type BodyDeps = Pick<WebDeps, 'responseMemory' | 'longAnswers' | 'media'>
 
-/** Sends the answer of an ended call. @throws ApiError overloaded where too much waits for its readers already. */
+/** Sends the answer of an ended call. @throws ApiError overloaded if too much waits for its readers already. */
 export type SendAnswer = (ctx: Context, deps: BodyDeps, answer: Answer | LongAnswer) => Promise<void>
 
 /**
  * Sends the stored bytes of an answer as they are.
- * @throws ApiError overloaded where too much waits for its readers already, and as `bodyOf`.
+ * @throws ApiError overloaded if too much waits for its readers already, and as `bodyOf`.
  */
 export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | LongAnswer): Promise<void> {
   const body = bodyOf(deps, deps.responseMemory.hold(ctx), answer)
@@ -45,7 +45,7 @@ function setRetryHeaders({ res }: Context, body: string): void {
 
 /**
  * The body as what Koa sends; a promise only of one that has to be read.
- * @throws ApiError overloaded; result_expired and service_unavailable where it has pictures that cannot be read.
+ * @throws ApiError overloaded; result_expired and service_unavailable if it has pictures that cannot be read.
  */
 export function bodyOf(
   { longAnswers, media }: Pick<BodyDeps, 'longAnswers' | 'media'>,

@@ -1,6 +1,7 @@
 /**
- * `X-Max-Credits` and `X-Price-Version`: what a client wants to pay, at most and at which price. They guard against a
- * charge, so a retry that joins a call is not held to them: its charge was made.
+ * The headers of a request that places a call. `X-Max-Credits` and `X-Price-Version`: what a client wants to pay, at
+ * most and at which price; they guard against a charge, so a retry that joins a call is not held to them: its charge was
+ * made. `X-Callback-Url`: where the end is reported (docs/webhooks.md#callbacks). `Prefer` (RFC 7240).
  */
 import type { Context } from 'koa'
 import { priceVersionOf } from '../../../shared/terms/price-versions.ts'
@@ -8,6 +9,13 @@ import type { OpenRequest } from '../../../shared/calls/types.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
+import type { AccountId } from '../../../shared/platform/ids.ts'
+import type { IncomingHttpHeaders } from 'node:http'
+import { receiverProblem } from '../../../shared/webhooks/addresses.ts'
+import { createSecretBox } from '../../../shared/webhooks/secrets.ts'
+import { hasCallbackSecret, makeCallbackSecret } from '../../../shared/webhooks/webhooks.ts'
+import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
+import type { WebDeps } from '../../deps.ts'
 
 type Priced = { model: Pick<Model, 'id' | 'price'>; charge: number }
 
@@ -31,7 +39,7 @@ export function maxCreditsOf({ req }: Request): number | null {
 }
 
 /**
- * Why a call must not be charged; null where no guard of its request is against it.
+ * Why a call must not be charged; null if no guard of its request is against it.
  * @throws ApiError invalid_request for an `X-Max-Credits` that is not a number of credits.
  */
 export function priceGuard(ctx: Request, { model, charge }: Priced): OpenRequest['guarded'] {
@@ -53,3 +61,36 @@ export function guardError(refusal: 'price_above_limit' | 'price_changed', { mod
         message: `The price of this model is now ${versionOf(model)}. Nothing was charged.`,
       })
 }
+
+const HEADER = 'X-Callback-Url'
+
+/** The address that a request names; undefined if it names none. */
+export function callbackUrlOf({ 'x-callback-url': url }: IncomingHttpHeaders): string | undefined {
+  return url === undefined ? undefined : String(url)
+}
+
+/**
+ * Checks the address that a request names, and makes the secret that signs what it is sent, if the account has none.
+ * A request without one asks nothing of Postgres. @throws ApiError invalid_request for one that no event may go to
+ */
+export async function prepareCallback(
+  headers: IncomingHttpHeaders,
+  { db, config }: Pick<WebDeps, 'db' | 'config'>,
+  account: AccountId,
+): Promise<void> {
+  const url = callbackUrlOf(headers)
+  if (url === undefined) return
+  const problem = receiverProblem(url, config.WEBHOOK_ALLOW_PRIVATE === 'on')
+  if (problem !== null) throw fieldRefusal(HEADER, problem)
+  if (!(await hasCallbackSecret(db, account))) await makeCallbackSecret(db, createSecretBox(config), account)
+}
+
+/**
+ * The preferences of a request in lower case, without the parameters behind their semicolons. Commas in
+ * quotes separate nothing.
+ */
+export const preferencesOf = ({ prefer }: IncomingHttpHeaders): string[] =>
+  (String(prefer ?? '').match(/(?:"[^"]*"?|[^",])+/g) ?? []).map((text) => text.split(';', 1)[0]!.trim().toLowerCase())
+
+/** Whether a client asks to fetch its answer later. */
+export const prefersLater = (headers: IncomingHttpHeaders): boolean => preferencesOf(headers).includes('respond-async')

@@ -31,8 +31,8 @@ export async function callerOf(deps: KeyDeps, ctx: ParameterizedContext<RequestS
 }
 
 /**
- * Runs a check of a caller; again where it refuses them by what was read within the last second, and is not so now.
- * @throws ApiError of the check; unauthorized, ip_not_allowed or account_suspended where that is so by now
+ * Runs a check of a caller; again if it refuses them by what was read within the last second, and is not so now.
+ * @throws ApiError of the check; unauthorized, ip_not_allowed or account_suspended if that is so by now
  */
 export async function checkCaller<T>(
   deps: KeyDeps,

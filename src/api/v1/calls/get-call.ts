@@ -80,7 +80,7 @@ export const fetchCall = endpoint({
   answerAccepted(ctx, now?.state === 'open' ? now : state, null)
 })
 
-/** Waits for a call to end, for a number of seconds. @returns null where it has not. @throws like `joinWithin` */
+/** Waits for a call to end, for a number of seconds. @returns null if it has not. @throws like `joinWithin` */
 export async function waitFor(
   deps: WaitDeps,
   call: CallState & { state: 'open' },

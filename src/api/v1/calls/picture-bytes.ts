@@ -15,7 +15,7 @@ export type PicturesAnswer = Answer & Required<Pick<Answer, 'pictures'>>
 export const hasPictures = (answer: Answer): answer is PicturesAnswer => answer.pictures !== undefined
 
 /**
- * @throws ApiError result_expired where one of the pictures is no longer stored, service_unavailable where the storage
+ * @throws ApiError result_expired if one of the pictures is no longer stored, service_unavailable if the storage
  * cannot be reached
  */
 export async function requirePictures(media: MediaReader, { pictures }: PicturesAnswer): Promise<void> {

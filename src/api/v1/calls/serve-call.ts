@@ -26,13 +26,12 @@ import { countersOf } from '../../endpoint/serve.ts'
 import { authenticateKey, mayCall, refuseHolder } from '../../endpoint/auth.ts'
 import { beginAt } from '../../middleware/envelope.ts'
 import { prefersAsync } from './answer-call.ts'
-import type { UpdateListener } from './call-updates.ts'
-import { bufferUpdates } from './call-updates.ts'
+import { bufferUpdates } from './placed-call.ts'
 import type { CallOrder } from './call-order.ts'
 import { callerOf, checkCaller, refusalNow } from './caller.ts'
 import { LargeCall } from './large-call.ts'
 import { placeCall } from './place-call.ts'
-import type { CallContext, PlacedCall } from './placed-call.ts'
+import type { CallContext, PlacedCall, UpdateListener } from './placed-call.ts'
 import { refuse } from './record-refusal.ts'
 import { GroupChanged } from './unopened-calls.ts'
 
@@ -51,7 +50,7 @@ export type CallKind<M extends Model, P extends Parsed> = {
   dialect?: Dialect
   /** What is asked of the model by a JSON object or a form. @throws ApiError that names the field at fault. */
   parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders) => P
-  /** The body with what it only refers to. @throws ApiError where that cannot be found */
+  /** The body with what it only refers to. @throws ApiError if that cannot be found */
   resolve?: (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<JsonObject>
   /** Answers a placed call in the form that its client wants. */
   answer: (

@@ -6,7 +6,7 @@ import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import { checkResponses } from '../../../shared/chat/responses/check.ts'
 import { estimateResponses } from '../../../shared/chat/responses/estimate.ts'
 import { responsesBody } from '../../../shared/chat/responses/fields.ts'
-import { keepInput } from '../../../shared/calls/stored-responses.ts'
+import { storeInput } from '../../../shared/calls/stored-responses.ts'
 import { itemsOf } from '../../../shared/chat/responses/parts.ts'
 import { begunResponse, inputWithIds } from '../../../shared/chat/responses/response.ts'
 import type { AccountId } from '../../../shared/platform/ids.ts'
@@ -19,8 +19,7 @@ import { agentAnswers, agentChat, clampedChat, settled } from '../chat/agent-cha
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
-import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
-import type { UpdateListener } from '../calls/call-updates.ts'
+import type { CallContext, PlacedCall, UpdateListener } from '../calls/placed-call.ts'
 import { withPrevious } from './previous.ts'
 import { responseEvents } from './stream.ts'
 
@@ -38,7 +37,7 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
   },
   answer: (ctx, deps, placed, { request, modelId, updates }) => {
     const { accountId } = ctx.state.principal
-    if (request.store !== false) keepWithAnswer(deps, placed, request, accountId)
+    if (request.store !== false) storeWithAnswer(deps, placed, request, accountId)
     if (request.background === true && !placed.hasEnded) return answerBegun(ctx, placed, { request, modelId, updates })
     return request.stream && request.background !== true
       ? answerWithFrames(ctx, deps, placed, {
@@ -65,12 +64,12 @@ function answerBegun(
  * Stores the input next to the answer, before that is sent: its client may refer to it at once. A client that does not
  * wait, or has disconnected, may refer to it later; if a stream was cut off, its retry stores the input.
  */
-function keepWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatRequest, accountId: AccountId): void {
+function storeWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatRequest, accountId: AccountId): void {
   const { callId, wait } = placed
   const items = inputWithIds(itemsOf(request), publicId('call', callId))
   const answer = wait.answer.then(async (ended) => {
     if (ended.status !== 200) return ended
-    await keepInput(db, { callId, accountId }, items).catch((error: unknown) =>
+    await storeInput(db, { callId, accountId }, items).catch((error: unknown) =>
       log.warn({ call: publicId('call', callId), err: error }, 'input of a response not kept'),
     )
     return ended

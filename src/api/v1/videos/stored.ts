@@ -91,7 +91,7 @@ export const listVideos = endpoint({
 })
 
 /** It may be deleted before it expires: a cache must ask again. */
-const KEPT = { file: 'private, no-cache', redirect: 'no-store' }
+const CACHE_CONTROL = { file: 'private, no-cache', redirect: 'no-store' }
 
 /** Fetches what was made, whole or by one range. */
 export const fetchContent = endpoint({
@@ -123,8 +123,8 @@ export const fetchContent = endpoint({
       ctx.set('X-Call-Id', publicId('call', id))
       const url = contentOf(row, query.variant ?? 'video', config.MEDIA_TTL_DAYS)
       const name = nameInUrl(url)
-      if (name) return sendMedia(ctx, media, name, KEPT)
-      ctx.set('Cache-Control', KEPT.redirect)
+      if (name) return sendMedia(ctx, media, name, CACHE_CONTROL)
+      ctx.set('Cache-Control', CACHE_CONTROL.redirect)
       ctx.redirect(url)
     },
 )

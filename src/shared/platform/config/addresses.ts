@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { parseStorageUrl } from './storage-url.ts'
 
-/** What is wrong with an address that begins rightly; null where nothing is. */
+/** What is wrong with an address that begins rightly; null if nothing is. */
 function addressProblem(text: string): string | null {
   if (!URL.canParse(text)) {
     return 'is no valid address: special characters of its user name and password must be percent-encoded'
@@ -121,10 +121,10 @@ const SSL_OF_FLAG: Record<string, string> = {
 
 /**
  * The environment with the `sslmode` of DATABASE_URL as DATABASE_SSL.
- * @returns with `problem` where they contradict each other, or DATABASE_SSL has no value for that of the address.
+ * @returns with `problem` if they contradict each other, or DATABASE_SSL has no value for that of the address.
  */
 export function obeySslmode(environment: NodeJS.ProcessEnv): { environment: NodeJS.ProcessEnv; problem?: string } {
-  const { DATABASE_URL: address, DATABASE_SSL: said } = environment
+  const { DATABASE_URL: address, DATABASE_SSL: stated } = environment
   const searchParams = address === undefined ? undefined : parsePostgresUrl(address)?.searchParams
   if (searchParams === undefined) return { environment }
   const [mode, flag] = [searchParams.get('sslmode'), searchParams.get('ssl')]
@@ -136,7 +136,7 @@ export function obeySslmode(environment: NodeJS.ProcessEnv): { environment: Node
       problem: `DATABASE_URL has an sslmode that cannot be obeyed: it takes ${Object.keys(SSL_OF).join(', ')}`,
     }
   }
-  if (said !== undefined && said !== meant) {
+  if (stated !== undefined && stated !== meant) {
     return { environment, problem: `DATABASE_SSL contradicts the sslmode of DATABASE_URL, which means ${meant}` }
   }
   return { environment: { ...environment, DATABASE_SSL: meant } }

@@ -45,7 +45,7 @@ function neededCommands(own: string): Command[] {
 
 /**
  * Runs a command of each kind that is needed, over a connection that is used for nothing after it.
- * @returns the first that this user may not run, and Redis' message; null where it may run all
+ * @returns the first that this user may not run, and Redis' message; null if it may run all
  * @throws every other error of Redis
  */
 export async function missingPermission(

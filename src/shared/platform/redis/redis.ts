@@ -36,7 +36,7 @@ const AWAY = [
 ]
 
 /** Whether an error means that Redis cannot be reached, or takes nobody's commands or writes now. */
-export const isRedisAway = (error: Error): boolean =>
+export const isRedisUnavailable = (error: Error): boolean =>
   isNetworkFailure(error) || error.name === 'MaxRetriesPerRequestError' || AWAY.some((text) => text.test(error.message))
 
 /** Whether Redis refuses a command for what this user may do, or because the key belongs to another server. */
@@ -154,7 +154,7 @@ export function connectOnce(config: RedisConfig): { redis: Redis; firstError: ()
   return { redis, firstError: () => errors[0] }
 }
 
-/** The eviction policy of a Redis; null where it hides its settings. */
+/** The eviction policy of a Redis; null if it hides its settings. */
 export async function evictionPolicyOf(redis: Redis): Promise<string | null> {
   const answer: unknown = await redis.config('GET', 'maxmemory-policy').catch(() => null)
   const policy = Array.isArray(answer) ? answer[1] : (answer as Record<string, string> | null)?.['maxmemory-policy']
