@@ -66,8 +66,9 @@ const ORIGIN = /^https?:\/\/[^/?#]+/i
 const NOWHERE = '/*'
 
 /**
- * The target of a request (RFC 9112, 3.2) as its path and query; a path where nothing is if it has none. Everything after this relies on a path: the
- * parser of Koa's `ctx.path` throws at some origins, and finds no path in other targets; the router takes `*` for `/`.
+ * The target of a request (RFC 9112, 3.2) as its path and query; a path where nothing is if it has none. Everything
+ * after this relies on a path: the parser of Koa's `ctx.path` throws at some origins, and finds no path in other
+ * targets; the router takes `*` for `/`.
  */
 function pathOf(target: string): string {
   if (PATH.test(target)) return target

@@ -226,7 +226,7 @@ describe('the architecture', () => {
     ])
   })
 
-  it('has .tsx, which the import check cannot read, in the console alone, and nothing below imports the console', () => {
+  it('has .tsx, which the import check cannot read, in the console alone, which nothing else imports', () => {
     const files = sourcesOf('src').filter(({ path }) => path.endsWith('.tsx'))
     expect(files.filter(isOurs).map(({ path }) => path)).to.deep.equal([])
     const upward = all.flatMap((source) => importsOf(source).filter(({ path }) => path.startsWith('src/console/')))

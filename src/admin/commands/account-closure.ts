@@ -29,21 +29,21 @@ import { findPaymentDeps } from './payments.ts'
 /** Rows of one kind that are read at once. */
 const PAGE = 1000
 
-const sentence = (obstacle: Obstacle): string => {
-  if (obstacle.is === 'deleted') return 'The account was deleted already.'
-  if (obstacle.is === 'password') return 'The password has changed meanwhile.'
-  if (obstacle.is === 'owning')
-    return `Its owner owns the organisation "${obstacle.organisation}": delete that, or have it handed over, first.`
-  if (obstacle.is === 'running')
-    return `${obstacle.calls} calls of the account have not ended yet: suspend it, and wait for them.`
-  if (obstacle.is === 'paying')
+const sentence = (why: Obstacle): string => {
+  if (why.is === 'deleted') return 'The account was deleted already.'
+  if (why.is === 'password') return 'The password has changed meanwhile.'
+  if (why.is === 'owning')
+    return `Its owner owns the organisation "${why.organisation}": delete that, or have it handed over, first.`
+  if (why.is === 'running')
+    return `${why.calls} calls of the account have not ended yet: suspend it, and wait for them.`
+  if (why.is === 'paying')
     return (
-      `${obstacle.payments} payments of the account are not decided yet: wait for them (a checkout closes after a day) ` +
+      `${why.payments} payments of the account are not decided yet: wait for them (a checkout closes after a day) ` +
       'or resolve them, or repeat with --force.'
     )
-  if (obstacle.is === 'owing')
-    return `The account has a debt of ${obstacle.debt} credits: forgive it (debt forgive), or repeat with --force.`
-  return `The account has ${obstacle.credits} credits, which would be lost: repeat with --force.`
+  if (why.is === 'owing')
+    return `The account has a debt of ${why.debt} credits: forgive it (debt forgive), or repeat with --force.`
+  return `The account has ${why.credits} credits, which would be lost: repeat with --force.`
 }
 
 /** All that is known about an account, a line each: what it is (`type`), and its fields as its owner sees them. */
@@ -98,13 +98,13 @@ export const accountClosureCommands: Command[] = [
       const passwordHash = await hashPassword(randomBytes(32).toString('base64url'))
       const isForced = force !== undefined
       const whom = { userId, accountId, force: isForced, passwordHash }
-      let obstacle = await deleteAccount(db, null, whom)
-      if (obstacle?.is === 'paying') {
+      let why = await deleteAccount(db, null, whom)
+      if (why?.is === 'paying') {
         const payments = findPaymentDeps(db)
         if (payments) await cancelUnpaid(payments, accountId)
-        obstacle = await deleteAccount(db, null, { ...whom, evenPaying: isForced })
+        why = await deleteAccount(db, null, { ...whom, evenPaying: isForced })
       }
-      if (obstacle) throw new CommandError(sentence(obstacle))
+      if (why) throw new CommandError(sentence(why))
       const id = publicId('account', accountId)
       return {
         json: { id, deleted: true },

@@ -132,8 +132,8 @@ const MAX_PARAM_LENGTH = 1 << 20
 
 /**
  * What is at each path, by the declarations of a router: in one radix tree, since a router that tries its patterns one
- * after the other costs each request as much as all of them. A path has one spelling: its case and its slashes count, and
- * nothing in it is decoded before it is compared. A pattern without parameters hides those with parameters, for
+ * after the other costs each request as much as all of them. A path has one spelling: its case and its slashes count,
+ * and nothing in it is decoded before it is compared. A pattern without parameters hides those with parameters, for
  * every method: `DELETE /v1/videos/generations` deletes no video. Wildcards are at the end of a pattern.
  * @returns a function that answers null if nothing was declared
  */

@@ -83,8 +83,8 @@ export function watchReaders(server: Server, slowMs: number): ReaderWatch {
 }
 
 /**
- * Watches the connections of a server, and checks them in time. A client that waits for a call is not slow, however long
- * it waits: there is nothing to read. @returns how to stop.
+ * Watches the connections of a server, and checks them in time. A client that waits for a call is not slow, however
+ * long it waits: there is nothing to read. @returns how to stop.
  */
 export function closeSlowReaders(server: Server, slowMs = SLOW_MS): () => void {
   const readers = watchReaders(server, slowMs)

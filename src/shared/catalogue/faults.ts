@@ -168,8 +168,8 @@ export type ValidCatalogue = { upstreams: Readonly<Record<string, Fetching>> }
 
 /**
  * Every upstream of a valid catalogue at a private address whose entry does not state who fetches images
- * (docs/upstreams/README.md#fetch-images): it may fetch customers' addresses by itself. Warnings, not faults: whether it
- * does only its operator knows.
+ * (docs/upstreams/README.md#fetch-images): it may fetch customers' addresses by itself. Warnings, not faults: whether
+ * it does only its operator knows.
  */
 export const privateUpstreams = (upstreams: ValidCatalogue['upstreams']): Fault[] =>
   Object.entries(upstreams)

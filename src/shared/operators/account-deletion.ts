@@ -68,36 +68,36 @@ async function deleteWithPassword(
   const { user, passwordHash } = checked
   const accountId = organisation ?? user.account_id
   const whom = { userId, accountId, giveUpCredits, passwordHash, checked: user.password_hash }
-  let obstacle = await deleteAccount(db, userId, whom)
-  if (obstacle?.is === 'paying') {
+  let why = await deleteAccount(db, userId, whom)
+  if (why?.is === 'paying') {
     await cancelUnpaid(accountId)
-    obstacle = await deleteAccount(db, userId, whom)
+    why = await deleteAccount(db, userId, whom)
   }
-  if (obstacle) throw refusal(obstacle)
+  if (why) throw refusal(why)
 }
 
 const unknownPassword = (): Promise<string> => hashPassword(randomBytes(32).toString('base64url'))
 
-function refusal(obstacle: Obstacle): ApiError {
-  if (obstacle.is === 'deleted') return new ApiError('unauthorized')
-  if (obstacle.is === 'password') return new ApiError('wrong_password')
-  return new ApiError('conflict', { message: conflictOf(obstacle) })
+function refusal(why: Obstacle): ApiError {
+  if (why.is === 'deleted') return new ApiError('unauthorized')
+  if (why.is === 'password') return new ApiError('wrong_password')
+  return new ApiError('conflict', { message: conflictOf(why) })
 }
 
-function conflictOf(obstacle: Exclude<Obstacle, { is: 'deleted' | 'password' }>): string {
-  switch (obstacle.is) {
+function conflictOf(why: Exclude<Obstacle, { is: 'deleted' | 'password' }>): string {
+  switch (why.is) {
     case 'owning':
-      return `You own the organisation "${obstacle.organisation}". Hand it over or delete it first.`
+      return `You own the organisation "${why.organisation}". Hand it over or delete it first.`
     case 'running':
-      return `Calls that have not ended yet: ${obstacle.calls}. Try again when they have.`
+      return `Calls that have not ended yet: ${why.calls}. Try again when they have.`
     case 'paying':
       return (
-        `Payments that are not decided yet: ${obstacle.payments}. Try again when they are: some ways to pay take days, ` +
+        `Payments that are not decided yet: ${why.payments}. Try again when they are: some ways to pay take days, ` +
         'and a checkout that nobody pays expires after a day.'
       )
     case 'owing':
-      return `The account owes ${obstacle.debt} credits. Get credits to repay them, then delete it.`
+      return `The account owes ${why.debt} credits. Get credits to repay them, then delete it.`
     case 'credits':
-      return `The account has ${obstacle.credits} credits, which would be lost. Give them up to delete it.`
+      return `The account has ${why.credits} credits, which would be lost. Give them up to delete it.`
   }
 }

@@ -1,4 +1,6 @@
-/** What is published for web processes and followers: one message per moment and channel; and the worker's side of it. */
+/**
+ * What is published for web processes and followers: one message per moment and channel; and the worker's side of it.
+ */
 import type { Redis } from 'ioredis'
 import { SUCCESS } from '../platform/errors.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'

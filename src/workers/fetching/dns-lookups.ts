@@ -145,8 +145,8 @@ function once(resolve: Resolver): Resolver {
 }
 
 /**
- * How a machine resolves names, apart from its name servers: an upstream in the same network resolves by its files, so a
- * customer's name must be judged by them too.
+ * How a machine resolves names, apart from its name servers: an upstream in the same network resolves by its files, so
+ * a customer's name must be judged by them too.
  */
 export type NameFiles = {
   /** The addresses of the names in the hosts file; names are in lower case. */

@@ -25,7 +25,9 @@ const LONGEST_RETRY_AFTER_MS = HOUR
 
 /** When a delivery is tried again. */
 export type Schedule = {
-  /** The pause after a failed try, in ms; null gives it up. `tries` counts the failed one. `retryAfterMs`: Retry-After. */
+  /**
+   * The pause after a failed try, in ms; null gives it up. `tries` counts the failed one. `retryAfterMs`: Retry-After.
+   */
   pauseMs: (tries: number, retryAfterMs: number) => number | null
 }
 

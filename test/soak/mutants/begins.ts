@@ -81,7 +81,7 @@ export const BEGINS: readonly Mutant[] = [
   {
     name: 'a client that leaves while its call begins is not noticed',
     why: 'The call would go on to its end, and be charged.',
-    edits: [{ file: HELD_CALLS, find: 'if (call.hasDisconnected && !resumed) call.leave()', replace: '' }],
+    edits: [{ file: HELD_CALLS, find: 'if (call.hasDisconnected && !resumed) call.onDisconnect()', replace: '' }],
     tests: [HELD],
   },
   {

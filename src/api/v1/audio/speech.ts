@@ -115,7 +115,8 @@ export const createSpeech = callEndpoint(
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
 /**
- * Answers a placed call for speech with its sound, as it comes. Until its first byte a failure is answered with its own status.
+ * Answers a placed call for speech with its sound, as it comes. Until its first byte a failure is answered with its own
+ * status.
  * @throws ApiError result_expired for a call that another request had opened: its sound went there
  */
 async function answerWithSound(

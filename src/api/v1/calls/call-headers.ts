@@ -1,7 +1,7 @@
 /**
  * The headers of a request that places a call. `X-Max-Credits` and `X-Price-Version`: what a client wants to pay, at
- * most and at which price; they guard against a charge, so a retry that joins a call is not held to them: its charge was
- * made. `X-Callback-Url`: where the end is reported (docs/webhooks.md#callbacks). `Prefer` (RFC 7240).
+ * most and at which price; they guard against a charge, so a retry that joins a call is not held to them: its charge
+ * was made. `X-Callback-Url`: where the end is reported (docs/webhooks.md#callbacks). `Prefer` (RFC 7240).
  */
 import type { Context } from 'koa'
 import { priceVersionOf } from '../../../shared/terms/price-versions.ts'
