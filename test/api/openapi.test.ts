@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { statusIn } from '../../src/api/middleware/envelope.ts'
+import { statusIn } from '../../src/api/middleware/request-context.ts'
 import type { oas31 } from 'zod-openapi'
 import { CONSOLE_PATHS } from '../../src/api/static/console.ts'
 import type { Endpoint } from '../../src/api/endpoint/declaration.ts'

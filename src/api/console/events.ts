@@ -18,12 +18,11 @@ import { reportDefect } from '../../shared/platform/process/defects.ts'
 import { events } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { bearerToken } from '../middleware/bearer.ts'
 import { onFinished } from '../server/on-finished.ts'
 import { Quota } from '../endpoint/quota.ts'
 import type { EventStream } from '../v1/calls/event-stream.ts'
 import { beginEventStream } from '../v1/calls/event-stream.ts'
-import { session } from '../endpoint/auth.ts'
+import { session, bearerToken } from '../endpoint/auth.ts'
 import type { Redis } from 'ioredis'
 
 /** How often a stream asks whether its session still holds, in ms. */

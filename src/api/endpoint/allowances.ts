@@ -1,11 +1,9 @@
 /**
  * What is left of a limit, and the refusal where nothing is.
  */
-import type { TokenAllowance } from '../../shared/identity/token-allowance.ts'
-import { tightest } from '../../shared/identity/token-allowance.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
-import type { Standing, EffectiveLimits } from '../../shared/identity/account-limits.ts'
-import { effectiveLimits } from '../../shared/identity/account-limits.ts'
+import type { Standing, EffectiveLimits, TokenAllowance } from '../../shared/identity/account-limits.ts'
+import { effectiveLimits, tightest } from '../../shared/identity/account-limits.ts'
 import type { CatalogueHolder } from '../../shared/catalogue/holder.ts'
 
 /** The state of a counter after this request. Times in whole seconds. */

@@ -14,7 +14,7 @@ import type { LimitUse } from './rate-limits.ts'
 import type { DeclaredForm } from '../forms/declared-form.ts'
 import { longestForm } from '../forms/declared-form.ts'
 import type { Views } from '../operator/recorded-views.ts'
-import { MAX_BODY_BYTES } from '../middleware/body-bytes.ts'
+import { MAX_BODY_BYTES } from '../middleware/json-body.ts'
 import type { Envelope, RequestState } from '../middleware/request-context.ts'
 
 /** The groups of the document. */
@@ -163,7 +163,7 @@ export type Writer<D extends Declaration> = (
 const BODY_ERRORS = ['payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
 const JSON_ERRORS = ['invalid_json', ...BODY_ERRORS] as const satisfies ErrorCode[]
 
-/** What can happen to every request that looks something up, and to every answer (`response-gate.ts`). */
+/** What can happen to every request that looks something up, and to every answer (`error-handler.ts`). */
 const SERVICE_ERRORS = ['internal_error', 'service_unavailable', 'overloaded'] as const satisfies ErrorCode[]
 
 /** A declaration with the codes that it implies. */

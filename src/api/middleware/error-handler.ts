@@ -1,7 +1,8 @@
 /**
- * The one place where an error becomes an answer. The cause of a defect is never sent.
+ * The one place where an error becomes an answer, whose cause is never sent if it is a defect; and the gate that every
+ * answer passes before its first byte.
  */
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
 import { ApiError, RETRY_SECONDS, gatewayError, shouldRetry } from '../../shared/platform/errors.ts'
 import { isNotMigrated, isUnreachable } from '../../shared/platform/postgres/db.ts'
@@ -10,10 +11,10 @@ import type { Log } from '../../shared/platform/process/log.ts'
 import { isRedisUnavailable, isRedisRefusing } from '../../shared/platform/redis/redis.ts'
 import type { SchemaGate } from '../../shared/platform/postgres/schema.ts'
 import { traceFields } from '../../shared/platform/process/trace.ts'
-import { envelopeFor, errorsOf, statusIn } from './envelope.ts'
+import { envelopeFor, errorsOf, statusIn } from './request-context.ts'
 import { mayStillSend } from './json-body.ts'
 import type { Envelope, RequestState } from './request-context.ts'
-import type { Admit } from './response-gate.ts'
+import type { ResponseMemory } from '../server/response-memory.ts'
 import type { IncomingMessage } from 'node:http'
 
 /** Whether an error means that Postgres or Redis cannot be used now. */
@@ -122,3 +123,45 @@ function readAway(req: IncomingMessage): Promise<void> {
     req.resume()
   })
 }
+
+/** Shorter answers are not counted, in bytes. */
+const UNCOUNTED_BYTES = 64 * 1024
+
+/** What a stream that waits for its reader holds: a piece of it, the next one, and what the socket has. In bytes. */
+const STREAM_BYTES = 256 * 1024
+
+/** Headers of an answer that do not apply to the error in its place. */
+const OF_ANSWER = ['Content-Disposition', 'Content-Range', 'ETag', 'Last-Modified']
+
+/** Admits the answer of a request. @throws ApiError overloaded if too much is unread already */
+type Admit = (ctx: Context & { state: RequestState }) => void
+
+/**
+ * The gate of a process. JSON becomes its text here, so that it is written once. A stream is counted by what writes it,
+ * if that has taken its hold; else a holder's is counted as one that waits for its reader.
+ */
+export const responseGate =
+  (memory: ResponseMemory): Admit =>
+  (ctx) => {
+    const { body } = ctx
+    if (ctx.respond === false || ctx.method === 'HEAD' || body === undefined || body === null) return
+    try {
+      if (body instanceof Readable) {
+        if (isOfHolder(ctx) && !memory.isCounted(ctx)) memory.hold(ctx).require(STREAM_BYTES)
+        return
+      }
+      const sent = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+      const bytes = Buffer.byteLength(sent)
+      const isCounted = bytes > UNCOUNTED_BYTES && !ctx.state.isAsset
+      if (isCounted) memory.hold(ctx).require(bytes)
+      // A socket copies what it cannot send of a text at once.
+      if (typeof sent === 'string' && (isCounted || sent !== body)) ctx.body = isCounted ? Buffer.from(sent) : sent
+    } catch (error) {
+      if (body instanceof Readable) body.destroy()
+      for (const name of OF_ANSWER) ctx.remove(name)
+      throw error
+    }
+  }
+
+const isOfHolder = ({ state: { principal, session } }: Context & { state: RequestState }): boolean =>
+  principal !== undefined || session !== undefined

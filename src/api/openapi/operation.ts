@@ -8,7 +8,7 @@ import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { messageOf, shouldRetry } from '../../shared/platform/errors.ts'
 import { errorSchema } from '../endpoint/answer-schemas.ts'
 import type { DeclaredAnswer, Endpoint, Auth } from '../endpoint/declaration.ts'
-import { statusIn } from '../middleware/envelope.ts'
+import { statusIn } from '../middleware/request-context.ts'
 import type { Envelope } from '../middleware/request-context.ts'
 
 /** On every answer. */

@@ -16,7 +16,7 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { apiKey, mayCall } from '../endpoint/auth.ts'
 import { parseFields } from '../endpoint/serve.ts'
-import { envelopeFor } from '../middleware/envelope.ts'
+import { envelopeFor } from '../middleware/request-context.ts'
 import {
   anthropicHeaders,
   anthropicModel,

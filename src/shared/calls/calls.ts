@@ -6,7 +6,7 @@
  * Every verb is guarded and safe to repeat: zero rows mean that another process already did it, which is no error.
  */
 import { randomUUID } from 'node:crypto'
-import { allowancesOf } from '../identity/token-allowance.ts'
+import { allowancesOf } from '../identity/account-limits.ts'
 import { batched } from '../platform/postgres/batcher.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { isContention, isUnreachable, retryWhileUnreachable, connectDb } from '../platform/postgres/db.ts'

@@ -2,9 +2,9 @@
  * The statements of a call's path, for a batch at a time: `open_calls` and `end_calls` (see `sql/`), which move
  * credits, and the begin between them.
  */
-import type { AllowanceColumns } from '../identity/token-allowance.ts'
+import type { AllowanceColumns } from '../identity/account-limits.ts'
 import type { Db } from '../platform/postgres/db.ts'
-import { plainArray, runPrepared, textArray } from '../platform/postgres/prepared.ts'
+import { plainArray, runPrepared, textArray } from '../platform/postgres/batcher.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Dialect } from '../chat/dialect.ts'

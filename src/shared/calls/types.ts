@@ -1,5 +1,5 @@
 /** The types of the verbs: what they take and what they return. */
-import type { TokenAllowance } from '../identity/token-allowance.ts'
+import type { TokenAllowance } from '../identity/account-limits.ts'
 import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from './stored-answers.ts'
 import type { Dialect } from '../chat/dialect.ts'

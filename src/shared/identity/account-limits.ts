@@ -3,9 +3,7 @@
  * (docs/pricing.md#groups). What holds in the end is `effectiveLimits`.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
-import type { AccountId, KeyId } from '../platform/ids.ts'
-import { holderOfKey } from './api-keys.ts'
-import { UNCOUNTED_TOKENS } from './token-allowance.ts'
+import type { AccountId } from '../platform/ids.ts'
 import type { GroupLimits } from '../catalogue/groups.ts'
 import type { Config } from '../platform/config/config.ts'
 import { z } from 'zod'
@@ -54,12 +52,6 @@ export async function standingOf(db: Db | Trx, id: AccountId): Promise<Standing 
     .where({ id })
     .first<(LimitRow & { group_name: string | null }) | undefined>(...LIMIT_COLUMNS, 'group_name')
   return row ? { accountLimits: presentLimits(row), group: row.group_name } : null
-}
-
-/** What decides the limits of the account of a key; null if there is no such key. */
-export async function standingOfKey(db: Db | Trx, id: KeyId): Promise<Standing | null> {
-  const holder = await holderOfKey(db, id)
-  return holder && standingOf(db, holder.accountId)
 }
 
 /**
@@ -141,3 +133,24 @@ export async function groupsBeyond(
   )
   return rows
 }
+
+/** `resetSeconds`: until its window ends, in whole seconds; 0 if none has begun. */
+export type TokenAllowance = { limit: number; remaining: number; resetSeconds: number }
+
+/** As statements return it: null if there is no limit. */
+export type AllowanceColumns = { account_tokens: TokenAllowance | null; key_tokens: TokenAllowance | null }
+
+/** The allowances of an account and its key, as far as they are limited. */
+export const allowancesOf = ({ account_tokens, key_tokens }: AllowanceColumns): TokenAllowance[] =>
+  [account_tokens, key_tokens].filter((one) => one !== null)
+
+/** The most tokens that one call can have: those of the tightest limit; Infinity without a limit. */
+export const mostTokens = (allowances: readonly TokenAllowance[]): number =>
+  Math.min(...allowances.map(({ limit }) => limit))
+
+/** The allowance with the least remaining; undefined if there is none. */
+export const tightest = (allowances: readonly TokenAllowance[]): TokenAllowance | undefined =>
+  allowances.toSorted((a, b) => a.remaining - b.remaining)[0]
+
+/** The columns of an account or a key whose tokens are not limited: they are not counted. */
+export const UNCOUNTED_TOKENS = { token_window_at: null, token_window_used: 0 } as const

@@ -11,8 +11,8 @@ import type { FormFile } from '../../forms/form-file.ts'
 import type { CallRequest } from '../../../shared/requests/requests.ts'
 import type { Funds } from '../../../shared/identity/summary.ts'
 import { payable } from '../../../shared/identity/summary.ts'
-import type { TokenAllowance } from '../../../shared/identity/token-allowance.ts'
-import { mostTokens } from '../../../shared/identity/token-allowance.ts'
+import type { TokenAllowance } from '../../../shared/identity/account-limits.ts'
+import { mostTokens } from '../../../shared/identity/account-limits.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 
 /** What a chat costs with a lower limit of its output. */

@@ -2,7 +2,7 @@
  * Places a call: charge, then enqueue, then wait. The one way in for all modalities.
  */
 import { fundsOf } from '../../../shared/identity/summary.ts'
-import { mostTokens } from '../../../shared/identity/token-allowance.ts'
+import { mostTokens } from '../../../shared/identity/account-limits.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../../shared/platform/errors.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
