@@ -13,7 +13,7 @@ import { CHECK_MS, ServiceUnavailable, checkPostgres, checkRedis, within } from 
 import { createMailer } from '../shared/mail/mailer.ts'
 import { providerOf } from '../shared/payments/deps.ts'
 import type { Provider } from '../shared/payments/provider.ts'
-import { probeStorage } from '../shared/media/probe.ts'
+import { probeStorage } from '../shared/media/storage-check.ts'
 import { checkKey } from '../workers/upstreams/key-check.ts'
 import type { Report } from './command.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { openingsOfDay } from '../../src/shared/operators/circuits.ts'
+import { openingsOfDay } from '../../src/shared/operators/upstreams.ts'
 import { image, prompted } from '../../scripts/harness/calling.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'

@@ -7,7 +7,7 @@ import { BadCatalogue, faultText, privateUpstreams } from '../../shared/catalogu
 import { hasMasks, maskedCatalogue } from '../../shared/catalogue/header-masks.ts'
 import { marginFaults } from '../../shared/catalogue/margins.ts'
 import type { PricedCatalogue } from '../../shared/catalogue/margins.ts'
-import { announceFromCommand } from '../../shared/catalogue/change-notice.ts'
+import { announceFromCommand } from '../../shared/catalogue/holder.ts'
 import { readCatalogueFile } from '../../shared/catalogue/parse.ts'
 import type { StoredVersion } from '../../shared/catalogue/versions.ts'
 import { MAX_NOTE, listVersions, readVersion } from '../../shared/catalogue/versions.ts'

@@ -15,10 +15,9 @@ import { entriesOfCall } from '../../shared/ledger/ledger.ts'
 import { call, callWithLedger, pageOf } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pathId } from '../endpoint/path-id.ts'
 import { session } from '../endpoint/auth.ts'
 import { createCursors } from './cursors.ts'
-import { endOf, keyId, memberId, moment, pageCursor, pageLimit, startOf } from '../endpoint/fields.ts'
+import { endOf, keyId, memberId, moment, pageCursor, pageLimit, startOf, pathId } from '../endpoint/fields.ts'
 import { isStorable } from '../../shared/platform/text-fields.ts'
 
 /** What a list of calls can be narrowed to. */

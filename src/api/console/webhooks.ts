@@ -24,8 +24,7 @@ import type { WebDeps } from '../deps.ts'
 import { done } from '../endpoint/answer-schemas.ts'
 import { manager } from '../endpoint/auth.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pageCursor, pageLimit } from '../endpoint/fields.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pageCursor, pageLimit, pathId } from '../endpoint/fields.ts'
 import {
   checkReceiver,
   deliveriesAnswer,

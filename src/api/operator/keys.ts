@@ -13,7 +13,7 @@ import { enqueueMail } from '../console/enqueue-mail.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { checkLimits, keyAnswer, keyChangesBody, listedKeys, shownKey, warningsOf } from '../endpoint/key-schemas.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pathId } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
 import { standingOfKey } from '../../shared/identity/api-keys.ts'
 

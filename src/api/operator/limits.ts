@@ -9,7 +9,7 @@ import { ApiError } from '../../shared/platform/errors.ts'
 import { ok } from '../endpoint/answer-schemas.ts'
 import { operator } from '../endpoint/auth.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pathId } from '../endpoint/fields.ts'
 import type { WebDeps } from '../deps.ts'
 import { operatedAccount } from './answers.ts'
 

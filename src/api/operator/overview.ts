@@ -1,6 +1,6 @@
 /** /api/operator/overview: the state of the service at a glance. */
 import { z } from 'zod'
-import { totalsOfAccounts } from '../../shared/identity/totals.ts'
+import { totalsOfAccounts } from '../../shared/identity/accounts.ts'
 import { oldestQueued } from '../../shared/reports/backlog.ts'
 import { tallyLastDay } from '../../shared/reports/last-day.ts'
 import { QUEUE_NAMES, isModality } from '../../shared/terms/kinds.ts'

@@ -14,8 +14,7 @@ import { createCursors } from '../console/cursors.ts'
 import { enqueueMail } from '../console/enqueue-mail.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pageCursor, pageLimit } from '../endpoint/fields.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pageCursor, pageLimit, pathId } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
 
 const declared = { tag: 'Operators', auth: operator } as const

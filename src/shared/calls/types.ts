@@ -7,6 +7,7 @@ import type { Modality } from '../terms/kinds.ts'
 import type { CallStatus } from '../terms/lifecycle.ts'
 import type { MediaShape } from '../terms/media-rows.ts'
 import type { Price, Tokens } from '../terms/pricing.ts'
+import { gatewayError } from '../platform/errors.ts'
 
 /** What `open` needs to know. All amounts in credits, all times in whole seconds. */
 export type OpenRequest = {
@@ -205,3 +206,12 @@ export type StaleCall = {
   /** Its deadline and the grace after it have passed. */
   overdue: boolean
 }
+
+/**
+ * The end of a call that was cancelled, or whose client disconnected, before it was sent to an upstream. It is
+ * refunded.
+ */
+export const CANCELLED_UNSENT = gatewayError(
+  'upstream_failed',
+  'The call was cancelled before it was sent to an upstream. The credits charged for this call were refunded.',
+)

@@ -1,6 +1,7 @@
 /** The catalogue as a process uses it: the current version, and those that calls were opened at. */
 import { LRUCache } from 'lru-cache'
 import type { Config } from '../platform/config/config.ts'
+import { readRedisConfig } from '../platform/config/config.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { reportDefect } from '../platform/process/defects.ts'
@@ -9,6 +10,9 @@ import type { Catalogue } from './catalogue.ts'
 import { catalogueWarnings, parseCatalogue } from './parse.ts'
 import type { StoredVersion } from './versions.ts'
 import { newestAfter, readVersion } from './versions.ts'
+import { once } from 'node:events'
+import type { Redis } from 'ioredis'
+import { connectProducer } from '../platform/redis/redis.ts'
 
 /** How often a process checks for a new version, in ms; more often while it has none. */
 const CHECK_MS = { usually: 10_000, withoutAny: 1000 }
@@ -134,4 +138,51 @@ function parse({ content, version, appliedAt }: StoredVersion, secretOf: Config[
   } catch (error) {
     throw new UnusableVersion(`Version ${version} of the catalogue cannot be used.`, { cause: error })
   }
+}
+
+const channelOf = (prefix: string): string => `${prefix}:catalogue`
+
+/**
+ * Notifies every process of a new version. This only saves time: every process checks by itself every few seconds, so a
+ * lost notice does no harm. @throws if Redis cannot be reached
+ */
+export async function announceVersion(redis: Redis, prefix: string, version: number): Promise<void> {
+  await redis.publish(channelOf(prefix), String(version))
+}
+
+/**
+ * The same from a command, over a connection of its own.
+ * @returns false if Redis is not configured or cannot be reached: processes then find it at their next check
+ */
+export async function announceFromCommand(version: number): Promise<boolean> {
+  let redis: Redis | undefined
+  try {
+    const { REDIS_URL, ...config } = readRedisConfig()
+    if (REDIS_URL === undefined) return false
+    redis = connectProducer({ ...config, REDIS_URL })
+    await untilReady(redis)
+    await announceVersion(redis, config.REDIS_PREFIX, version)
+    return true
+  } catch {
+    return false
+  } finally {
+    redis?.disconnect()
+  }
+}
+
+/** How long a command waits for Redis, in ms. */
+const PATIENCE_MS = 3000
+
+/** @throws if there is no connection in time */
+async function untilReady(redis: Redis): Promise<void> {
+  if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(PATIENCE_MS) })
+}
+
+/** Calls `onNotice` at every notice, and whenever the connection is there again: one may have been missed. */
+export function listenForVersions(subscriber: Redis, prefix: string, onNotice: () => void): void {
+  subscriber.on('message', (channel: string) => {
+    if (channel === channelOf(prefix)) onNotice()
+  })
+  subscriber.on('ready', onNotice)
+  subscriber.subscribe(channelOf(prefix)).catch(() => {})
 }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { MODALITIES } from '../terms/kinds.ts'
-import { parseRange } from '../platform/net/ranges.ts'
+import { parseRange } from '../platform/net/networks.ts'
 import { PERIODS } from './budgets.ts'
 import { maxOutstanding, tokensPerMinute } from './account-limits.ts'
 import { label, isStorable } from '../platform/text-fields.ts'

@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import type * as Sdk from '@aws-sdk/client-s3'
-import type { StorageLocation } from '../platform/config/storage-url.ts'
+import type { StorageLocation } from '../platform/config/addresses.ts'
 import type { MediaName } from './media.ts'
 import { contentTypeOf, mediaKey } from './media.ts'
 

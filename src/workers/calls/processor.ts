@@ -19,7 +19,7 @@ import type { Catalogue, Model, ModelOf } from '../../shared/catalogue/catalogue
 import type { Modality } from '../../shared/terms/kinds.ts'
 import { findModel } from '../../shared/catalogue/catalogue.ts'
 import { RUNNING_LEASE_SECONDS } from '../../shared/terms/lifecycle.ts'
-import { CANCELLED_UNSENT } from '../../shared/calls/cancelled.ts'
+import { CANCELLED_UNSENT } from '../../shared/calls/types.ts'
 import { UnusableVersion } from '../../shared/catalogue/holder.ts'
 import { isUnreachable, retryWhileUnreachable } from '../../shared/platform/postgres/db.ts'
 import { reportDefect } from '../../shared/platform/process/defects.ts'

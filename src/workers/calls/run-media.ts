@@ -3,7 +3,7 @@
  */
 import type { MediaModel, Model, Route } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
-import { routesFor } from '../../shared/catalogue/media-routes.ts'
+import { routesFor } from '../../shared/catalogue/route-rules.ts'
 import type { MediaRequest } from '../../shared/requests/requests.ts'
 import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import type { WorkerDeps } from '../deps.ts'

@@ -56,7 +56,7 @@ export const OF_PICTURES: readonly Mutant[] = [
     why: 'What is asked for is sent or refused.',
     edits: [
       {
-        file: 'src/shared/catalogue/media-routes.ts',
+        file: 'src/shared/catalogue/route-rules.ts',
         find: 'if (drop.includes(field) || UNKNOWN',
         replace: 'if (UNKNOWN',
       },

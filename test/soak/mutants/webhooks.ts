@@ -257,7 +257,7 @@ export const OF_WEBHOOKS: readonly Mutant[] = [
     why: 'A circuit that opens again and again is not over.',
     edits: [
       {
-        file: 'src/shared/operators/circuits.ts',
+        file: 'src/shared/operators/upstreams.ts',
         find: "now() - interval '2 minutes'",
         replace: "now() + interval '2 minutes'",
       },

@@ -1,7 +1,7 @@
 /**
  * A chat's answer as a stream of events, in whichever dialect (docs/api/chats.md#streaming).
  */
-import { CANCELLED_UNSENT } from '../../../shared/calls/cancelled.ts'
+import { CANCELLED_UNSENT } from '../../../shared/calls/types.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { bytesOf, isLong } from '../../../shared/calls/stored-answers.ts'

@@ -10,8 +10,7 @@ import type { Db } from '../postgres/db.ts'
 import { isLockedOut, isUnreachable } from '../postgres/db.ts'
 import { sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
-import { missingPermission } from '../redis/redis-permissions.ts'
-import { connectOnce, evictionPolicyOf, isRedisUnavailable } from '../redis/redis.ts'
+import { connectOnce, evictionPolicyOf, isRedisUnavailable, missingPermission } from '../redis/redis.ts'
 import type { SchemaGate } from '../postgres/schema.ts'
 
 /** How often an unavailable service is checked, and how often that is logged, in ms. */
