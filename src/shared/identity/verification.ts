@@ -1,6 +1,6 @@
 /**
- * The proof that an address belongs to its account, by a mailed link; and another address for a user, confirmed by a link
- * that goes to the new one. The one that they have is notified of both.
+ * The proof that an address belongs to its account, by a mailed link; and another address for a user, confirmed by a
+ * link that goes to the new one. The one that they have is notified of both.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'

@@ -78,8 +78,8 @@ export const MAX_DEATHS = 2
 export const isGivenUp = (job: Job<CallJob>): boolean => job.stalledCounter >= MAX_DEATHS
 
 /**
- * Gives up a call that this run has begun: cancels its task, and neither reads nor sends its request. What ends a worker
- * may be the call itself, and would end the next one too: the second death is the last
+ * Gives up a call that this run has begun: cancels its task, and neither reads nor sends its request. What ends a
+ * worker may be the call itself, and would end the next one too: the second death is the last
  * (docs/architecture.md#when-a-process-dies).
  */
 export async function giveUp(

@@ -88,8 +88,8 @@ export function batched<Item, Answer>(
 export type Prepared = { name: string; text: string }
 
 /**
- * Runs a prepared statement straight on a connection of the pool. Knex builds each statement again and copies its values
- * on the way; the few statements that every call runs bypass it (docs/performance.md#what-paid).
+ * Runs a prepared statement straight on a connection of the pool. Knex builds each statement again and copies its
+ * values on the way; the few statements that every call runs bypass it (docs/performance.md#what-paid).
  * @returns its rows. @throws if no connection is available, and Postgres' errors.
  */
 export async function runPrepared<Row extends object>(

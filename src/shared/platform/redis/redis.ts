@@ -202,8 +202,8 @@ function neededCommands(own: string): Command[] {
 }
 
 /**
- * Runs a command of each kind that is needed, over a connection that is used for nothing after it: a worker whose user is
- * refused a command would try it again without end.
+ * Runs a command of each kind that is needed, over a connection that is used for nothing after it: a worker whose user
+ * is refused a command would try it again without end.
  * @returns the first that this user may not run, and Redis' message; null if it may run all
  * @throws every other error of Redis
  */
