@@ -88,7 +88,7 @@ async function findPrincipals(db: Db, asked: Asked[]): Promise<(PrincipalRow | n
   return asked.map((_, index) => found.get(index + 1) ?? null)
 }
 
-// The lists come from subqueries, so that Postgres reuses its plan: see prepared.ts.
+// The lists come from subqueries, so that Postgres reuses its plan: see batcher.ts.
 const FIND = {
   name: 'find_principals',
   text: `
