@@ -59,7 +59,8 @@ module.exports = {
     parser: 'swc',
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    // The parser knows no TSX. The linter finds cycles in it, and test/rules/architecture.test.ts what it imports.
+    // The parser knows no TSX. It is in the console alone, the highest layer: test/rules/architecture.test.ts checks
+    // that, and what the console may import of the layers below it; the linter finds cycles.
     exclude: { path: '^dist|[.]tsx$' },
   },
 }

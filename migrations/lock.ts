@@ -84,7 +84,7 @@ export class MigrationLock {
 
   /** Tries until it is our turn and every lock was to be had. `attempt` answers null where it is not our turn. */
   private async persist<T>(name: string, attempt: () => Promise<{ result: T } | null>): Promise<T> {
-    let said = false
+    let reported = false
     for (;;) {
       const waits = await attempt().then(
         (done) => done ?? PAUSE_MS.turn,
@@ -95,8 +95,8 @@ export class MigrationLock {
         },
       )
       if (typeof waits !== 'number') return waits.result
-      if (!said) this.say(name)
-      said = true
+      if (!reported) this.say(name)
+      reported = true
       await pause(waits * (0.5 + Math.random()))
     }
   }

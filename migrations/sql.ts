@@ -41,9 +41,9 @@ export async function staleSql(db: Knex, folder: string = SQL_FOLDER): Promise<S
   )
   const applied = new Map(rows.map((row) => [row.name, row]))
   return read(folder).flatMap((file): StaleSql[] => {
-    const there = applied.get(file.name)
-    if (there && (there.hash === file.hash || isLater(there.release, RELEASE))) return []
-    return [{ ...file, appliedBy: there?.release ?? null }]
+    const existing = applied.get(file.name)
+    if (existing && (existing.hash === file.hash || isLater(existing.release, RELEASE))) return []
+    return [{ ...file, appliedBy: existing?.release ?? null }]
   })
 }
 
@@ -95,8 +95,8 @@ async function apply(trx: Knex.Transaction, names: string[], text: string): Prom
     if (code !== undefined && OTHER_FUNCTION.has(code)) throw needsNewName(names.join(', '))
     // Knex puts the whole text before Postgres' message. Its code stays: some mean that it is tried again.
     const files = names.map((name) => `sql/${name}.sql`).join(', ')
-    const said = new Error(`${files}: ${message.slice(message.lastIndexOf(' - ') + 3)}`, { cause: error })
-    throw Object.assign(said, { code })
+    const quoted = new Error(`${files}: ${message.slice(message.lastIndexOf(' - ') + 3)}`, { cause: error })
+    throw Object.assign(quoted, { code })
   }
 }
 

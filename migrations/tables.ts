@@ -18,21 +18,21 @@ function remarksOf(sql: string): string[] {
   let above: string[] = []
   for (const line of sql.split('\n')) {
     const [, code = '', beside] = /^\s*(.*?)\s*(?:-- (.*))?$/.exec(line)!
-    const said = beside === undefined ? above : [...above, beside]
+    const remark = beside === undefined ? above : [...above, beside]
     const [, kind, name] = /^CREATE (TABLE|DOMAIN|TYPE) (\w+)/.exec(code) ?? []
     // In a table only columns begin with small letters: a name and a type.
     const [, column] = /^([a-z]\w*) [a-z]/.exec(code) ?? []
     if (kind && kind !== 'DOMAIN') table = name!
     else if (code.startsWith(')')) table = null
-    if (said.length > 0 && kind) remarks.push(remarkOn(`${kind} ${name!}`, said))
-    if (said.length > 0 && table && column) remarks.push(remarkOn(`COLUMN ${table}.${column}`, said))
-    above = code === '' ? said : []
+    if (remark.length > 0 && kind) remarks.push(remarkOn(`${kind} ${name!}`, remark))
+    if (remark.length > 0 && table && column) remarks.push(remarkOn(`COLUMN ${table}.${column}`, remark))
+    above = code === '' ? remark : []
   }
   return remarks
 }
 
-const remarkOn = (what: string, said: string[]): string =>
-  `COMMENT ON ${what} IS '${said.join(' ').replaceAll("'", "''")}';`
+const remarkOn = (what: string, remark: string[]): string =>
+  `COMMENT ON ${what} IS '${remark.join(' ').replaceAll("'", "''")}';`
 
 /**
  * Makes one check of the rules that a table declares, which calls a function: Postgres parses the text of each check

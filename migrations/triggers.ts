@@ -25,8 +25,8 @@ export async function changedTriggers<T extends Trigger>(trx: Knex.Transaction, 
      WHERE NOT tgisinternal AND tgenabled = 'O' AND tgname = ANY (?)`,
     [triggers.map(({ name }) => name)],
   )
-  const there = new Set(rows.map(({ definition }) => definition))
-  return triggers.filter(({ definition }) => !there.has(definition))
+  const existing = new Set(rows.map(({ definition }) => definition))
+  return triggers.filter(({ definition }) => !existing.has(definition))
 }
 
 /**

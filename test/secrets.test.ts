@@ -4,7 +4,7 @@ import { startWeb } from '../src/api/web.ts'
 import { startWorker } from '../src/workers/worker.ts'
 import { createSandbox } from '../sandbox/server.ts'
 import type { Sandbox } from '../sandbox/server.ts'
-import type { Config } from '../src/shared/platform/config/config.ts'
+import type { WorkerConfig } from '../src/workers/deps.ts'
 import type { Db } from '../src/shared/platform/postgres/db.ts'
 import { anAccount } from '../scripts/harness/factories.ts'
 import { testConfig } from '../scripts/harness/harness.ts'
@@ -17,7 +17,7 @@ describe('the logs of web and worker', () => {
   const { log, lines } = readableLog()
   let mailbox: Mailbox
   let sandbox: Sandbox
-  let config: Config
+  let config: WorkerConfig
   let db: Db
   let stopProcesses: () => Promise<void>
   let url: string

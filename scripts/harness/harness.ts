@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { QUEUES } from '../../src/shared/terms/kinds.ts'
 import { readConfig } from '../../src/shared/platform/config/config.ts'
-import type { Config } from '../../src/shared/platform/config/config.ts'
+import type { WorkerConfig } from '../../src/workers/deps.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { createLog } from '../../src/shared/platform/process/log.ts'
 import { startWeb } from '../../src/api/web.ts'
@@ -105,7 +105,7 @@ export async function testConfig(
   sandboxUrl: string,
   settings: Settings = {},
   change: (catalogue: Catalogue) => void = () => {},
-): Promise<Config> {
+): Promise<WorkerConfig> {
   const { url, prefix } = await testRedis()
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   folders.push(folder)
@@ -133,13 +133,13 @@ export async function testConfig(
   return config
 }
 
-export type TestWeb = { url: string; config: Config; db: Db; stop: () => Promise<void> }
+export type TestWeb = { url: string; config: WorkerConfig; db: Db; stop: () => Promise<void> }
 
 /**
  * A web process inside this one, on a free port. `db` is a pool of the test's own. Stopping it fails if an endpoint
  * answered with an error that it does not declare.
  */
-export async function startTestWeb(config?: Config): Promise<TestWeb> {
+export async function startTestWeb(config?: WorkerConfig): Promise<TestWeb> {
   const own = config ?? (await testConfig(NOWHERE))
   const log = createLog(own.LOG_LEVEL, 'web')
   const expectDeclared = watchErrors(log)

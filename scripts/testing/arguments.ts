@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs'
 const valued = new Set('-g --grep -f --fgrep -t --timeout -s --slow -j --jobs --retries -R --reporter'.split(' '))
 
 /**
- * The arguments of `npm test`: its own options, and `rest`, which are mocha's. `since`: the commit of `--changed=COMMIT`,
- * HEAD without one.
+ * The arguments of `npm test`: its own options, and `rest`, which are mocha's. `since`: the commit of
+ * `--changed=COMMIT`, HEAD without one.
  */
 export type Arguments = { times: boolean; since: string | undefined; rest: string[] }
 

@@ -12,7 +12,7 @@ const EVERYTHING = /^(?:package(?:-lock)?\.json|tsconfig.*\.json|\.mocharc\.json
 /** Tests that read the whole tree; they take seconds. */
 const READ_EVERYTHING = /^test\/(?:rules|docs)\//
 
-/** What a file uses without importing it: a file that matches `user` is affected by changes of files that match `used`. */
+/** What files use without importing it: one that matches `user` is affected by changes of those that match `used`. */
 const UNIMPORTED: { user: RegExp; used: RegExp }[] = [
   { user: /^scripts\/harness\/database\.ts$/, used: /^(?:sql|migrations)\// },
   // It starts the compiled programs.

@@ -9,11 +9,11 @@ import { readVersion } from '../shared/catalogue/versions.ts'
 import { askForWrite } from '../shared/platform/postgres/db.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'
 import { sentenceOf } from '../shared/platform/process/log.ts'
-import { CHECK_MS, ServiceAway, checkPostgres, checkRedis, within } from '../shared/platform/process/start-up.ts'
+import { CHECK_MS, ServiceUnavailable, checkPostgres, checkRedis, within } from '../shared/platform/process/start-up.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { providerOf } from '../shared/payments/deps.ts'
 import type { Provider } from '../shared/payments/provider.ts'
-import { probeStorage } from '../shared/media/probe.ts'
+import { probeStorage } from '../shared/media/storage-check.ts'
 import { checkKey } from '../workers/upstreams/key-check.ts'
 import type { Report } from './command.ts'
 
@@ -27,8 +27,8 @@ async function finding(name: string, look: Look): Promise<Finding> {
   try {
     return { name, ok: true, says: await within(CHECK_MS, look) }
   } catch (error) {
-    const said = error instanceof ServiceAway && error.cause !== undefined ? error.cause : error
-    return { name, ok: false, says: sentenceOf(said) || (said as Error).name }
+    const cause = error instanceof ServiceUnavailable && error.cause !== undefined ? error.cause : error
+    return { name, ok: false, says: sentenceOf(cause) || (cause as Error).name }
   }
 }
 

@@ -28,7 +28,7 @@ export function wholeNumberOf(what: string, text: string, [least, most]: [number
   throw new CommandError(`${what} must be a whole number${unit && ` of ${unit}`} from ${least} to ${most}.`)
 }
 
-/** What an option asks for; null for "none", undefined where it is not there. */
+/** What an option asks for; null for "none", undefined if it is not there. */
 export function given<T>(text: string | undefined, read: (text: string) => T): T | null | undefined {
   if (text === undefined) return undefined
   return text === 'none' ? null : read(text)

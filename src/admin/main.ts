@@ -7,7 +7,7 @@ import { missingSchema } from '../../migrations/index.ts'
 import { connectDb, isNotMigrated } from '../shared/platform/postgres/db.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'
 import { sentenceOf, withoutSecrets } from '../shared/platform/process/log.ts'
-import { awayOf, checkPostgres, within } from '../shared/platform/process/start-up.ts'
+import { unavailableOf, checkPostgres, within } from '../shared/platform/process/start-up.ts'
 import { CommandError } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { helpFor, readCommandLine } from './usage.ts'
@@ -45,8 +45,8 @@ async function main(argv: string[]): Promise<number> {
  */
 async function explained(db: Db, error: unknown): Promise<unknown> {
   if (error instanceof CommandError || error instanceof ConfigError) return error
-  const away = awayOf(error)
-  if (away !== null) return new CommandError(`${away.message}: ${sentenceOf(away.cause)}.`)
+  const unavailable = unavailableOf(error)
+  if (unavailable !== null) return new CommandError(`${unavailable.message}: ${sentenceOf(unavailable.cause)}.`)
   if (isNotMigrated(error)) {
     const [missing] = await missingSchema(db)
     if (missing === undefined) return error

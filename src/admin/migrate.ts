@@ -6,7 +6,7 @@ import { migrate } from '../../migrations/index.ts'
 import type { Migrated } from '../../migrations/index.ts'
 import { applyFile } from '../shared/operators/catalogue-changes.ts'
 import { BadCatalogue, faultsOf } from '../shared/catalogue/faults.ts'
-import { announceFromCommand } from '../shared/catalogue/change-notice.ts'
+import { announceFromCommand } from '../shared/catalogue/holder.ts'
 import { readCatalogueFile } from '../shared/catalogue/parse.ts'
 import { ConfigError, readReleaseConfig } from '../shared/platform/config/config.ts'
 import { connectDb } from '../shared/platform/postgres/db.ts'
@@ -14,7 +14,7 @@ import type { Db } from '../shared/platform/postgres/db.ts'
 import { createLog } from '../shared/platform/process/log.ts'
 import type { Log } from '../shared/platform/process/log.ts'
 import { refuseStart } from '../shared/platform/process/process.ts'
-import { checkPostgres, whenThere } from '../shared/platform/process/start-up.ts'
+import { checkPostgres, waitFor } from '../shared/platform/process/start-up.ts'
 import { holdWarnings } from '../shared/platform/process/warnings.ts'
 
 function summaryOf({ migrations, functions, newer }: Migrated): string {
@@ -36,7 +36,7 @@ function readChecked(path: string): unknown {
 }
 
 async function release(db: Db, log: Log, catalogue: { path: string; content: unknown }): Promise<void> {
-  await whenThere(() => checkPostgres(db), log)
+  await waitFor(() => checkPostgres(db), log)
   const migrated = await migrate(db, {
     say: (step) => log.warn({ step }, 'waiting for a lock, or for another release phase: trying again'),
   })

@@ -10,11 +10,10 @@ import type { Config } from '../shared/platform/config/config.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'
 import { reportDefect } from '../shared/platform/process/defects.ts'
 import type { Log } from '../shared/platform/process/log.ts'
-import { openDatabase } from '../shared/calls/open-database.ts'
+import { openDatabase } from '../shared/calls/calls.ts'
 import { refuseStart } from '../shared/platform/process/process.ts'
 import type { Running } from '../shared/platform/process/process.ts'
-import { holdCatalogue } from '../shared/catalogue/holder.ts'
-import { listenForVersions } from '../shared/catalogue/change-notice.ts'
+import { holdCatalogue, listenForVersions } from '../shared/catalogue/holder.ts'
 import { prepareDummyHash } from '../shared/identity/passwords.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createQueues } from '../shared/queues.ts'
@@ -38,8 +37,7 @@ import { createGuesses } from './endpoint/password-guesses.ts'
 import { longestOf } from './endpoint/declaration.ts'
 import { BodyMemory, bodyBounds, formBounds } from './server/body-memory.ts'
 import { MOST_FORMS } from './forms/form-file.ts'
-import { LargeBodies, waitingBounds } from './endpoint/large-body-queue.ts'
-import { LargeRefusals } from './endpoint/large-refusals.ts'
+import { LargeBodies, waitingBounds, LargeRefusals } from './endpoint/large-body-queue.ts'
 import { Measuring } from './v1/audio/measuring.ts'
 import { createLimits } from './endpoint/rate-limits.ts'
 import { listen } from './server/listen.ts'
@@ -198,17 +196,17 @@ function createReplies(config: Config, services: Services, subscriber: Redis): R
 /**
  * Checks what the process needs. A process that starts while Postgres or Redis is unreachable listens, answers 503, and
  * is ready once they are back.
- * @throws ConfigError where an operator must fix something first.
+ * @throws ConfigError if an operator must fix something first.
  */
 async function checkDependencies(
   needed: Needed & { config: Config },
   log: Log,
   terminating: AbortSignal,
 ): Promise<void> {
-  const { looked, there } = checkServices(needed, log, terminating)
-  const [warning] = await Promise.all([checkStorage(needed.config), looked])
+  const { checked, available } = checkServices(needed, log, terminating)
+  const [warning] = await Promise.all([checkStorage(needed.config), checked])
   if (warning !== null) log.warn(warning)
-  there.catch((error: unknown) => {
+  available.catch((error: unknown) => {
     if (!terminating.aborted) refuseStart('web', error)
   })
 }

@@ -78,18 +78,18 @@ export function App() {
   const signedIn = token.value !== null
   const inside = find(INSIDE, path)
   const outside = find(OUTSIDE, path)
-  const away =
+  const redirect =
     signedIn && ENTRANCES.has(path)
       ? safeNext(query.next)
       : !signedIn && inside
         ? `/sign-in?next=${encodeURIComponent(url)}`
         : null
   useEffect(() => {
-    if (away !== null) route(away, true)
-  }, [away])
+    if (redirect !== null) route(redirect, true)
+  }, [redirect])
   useLayoutEffect(() => scrollTo(0, 0), [inside?.pattern, outside?.pattern])
 
-  if (away !== null) return null
+  if (redirect !== null) return null
   if (inside)
     return (
       <Shell path={path}>

@@ -4,25 +4,27 @@
  * a job's state or result.
  */
 import type { Redis } from 'ioredis'
-import { openQueues } from './platform/redis/open-queues.ts'
 import { comesBack } from './platform/redis/redis.ts'
 import type { AccountId, CallId, MailId, PaymentId, WebhookId } from './platform/ids.ts'
 import { replyChannel, writeReply } from './replies/channels.ts'
 import type { Modality, QueueName } from './terms/kinds.ts'
 import type { Dialect } from './chat/dialect.ts'
 import { failpoint } from './platform/process/failpoints.ts'
-import { createLargeRequests } from './requests/large-requests.ts'
 import type { CallRequest } from './requests/requests.ts'
 import type { UploadedFile } from './requests/uploads.ts'
 import type { Trace } from './platform/process/trace.ts'
 import type { DueWebhook } from './webhooks/deliveries.ts'
+import { promisify } from 'node:util'
+import { constants, gunzip, gzip } from 'node:zlib'
+import { Queue } from 'bullmq'
+import type { JobsOptions } from 'bullmq'
 
 /** A call to be worked. `request` is null where only the result of a submitted task is to be collected. */
 export type CallJob = Trace & {
   callId: CallId
   accountId: AccountId
   request: CallRequest | null
-  /** The whole request is next to the job (`large-requests.ts`): `request` is an outline of it. */
+  /** The whole request is next to the job (`createLargeRequests`): `request` is an outline of it. */
   isBeside?: boolean
   /** The dialect that a chat was asked in; chat completions where it is absent. */
   dialect?: Dialect
@@ -82,7 +84,7 @@ export type Queues = ReturnType<typeof createQueues>
 
 /** The producer side of all queues over one connection that fails fast. */
 export function createQueues(connection: Redis, prefix: string) {
-  const queues = openQueues<QueueName>(connection, prefix)
+  const queues = openQueues(connection, prefix)
   const { queue } = queues
   const requests = createLargeRequests(connection, prefix)
   return {
@@ -192,4 +194,110 @@ export async function isLeftToReader(
   const lost = writeReply({ callId, kind: 'update', update: { type: 'lost' } })
   if ((await redis.publish(replyChannel(prefix, replyTo), lost)) === 0) return false
   return (await redis.set(`${prefix}:lost:${callId}`, '1', 'EX', ASKED_SECONDS, 'NX')) === 'OK'
+}
+
+type Request = CallRequest | null
+
+/** The fields of a job that state where its request is. */
+type Carrying = { callId: CallId; request: Request; isBeside?: boolean; deadlineAt: number }
+
+/** The longest request that travels in its job, in bytes of JSON. */
+const MOST_IN_JOB = 65_536
+
+/** How much longer than its call a request is stored, in ms: the reconciler may still hand it out. */
+const GRACE_MS = 120_000
+
+const compress = promisify(gzip)
+const decompress = promisify(gunzip)
+
+/**
+ * The requests that are too large for their jobs. BullMQ hands a job's data around with every move of it, so a request
+ * above MOST_IN_JOB is stored next to it in Redis, compressed, until its call has ended or can no longer be answered.
+ */
+function createLargeRequests(redis: Redis, prefix: string) {
+  const keyOf = ({ callId }: Pick<Carrying, 'callId'>): string => `${prefix}:request:${callId}`
+
+  return {
+    /** The job as it is enqueued: without its request, where that is large. */
+    async put<J extends Carrying>(job: J): Promise<J> {
+      const text = JSON.stringify(job.request)
+      if (Buffer.byteLength(text) <= MOST_IN_JOB) return job
+      const bytes = await compress(text, { level: constants.Z_BEST_SPEED })
+      const leftMs = Math.max(0, job.deadlineAt - Date.now()) + GRACE_MS
+      await redis.set(keyOf(job), bytes, 'PX', Math.ceil(leftMs))
+      return { ...job, request: outlineOf(job.request), isBeside: true }
+    },
+
+    /** The request of a job; null if there is none (any more). */
+    async read(job: Carrying): Promise<Request> {
+      if (!isBeside(job)) return job.request
+      const bytes = await redis.getBuffer(keyOf(job))
+      return bytes && (JSON.parse(String(await decompress(bytes))) as Request)
+    },
+
+    /** Forgets the request of a job whose call has ended, or whose task needs it no more. */
+    async drop(job: Carrying): Promise<void> {
+      if (isBeside(job)) await redis.del(keyOf(job))
+    },
+  }
+}
+
+/** Whether a request is next to its job. */
+const isBeside = ({ request, isBeside: stated }: Carrying): boolean => stated === true && request !== null
+
+/** What decides how a job is handled, before its request is read: numbers and flags, such as `stream`. */
+const outlineOf = (request: Request): Request =>
+  Object.fromEntries(
+    Object.entries(request ?? {}).filter(([, value]) => typeof value === 'number' || typeof value === 'boolean'),
+  ) as Request
+
+/**
+ * Ended jobs are removed at once: prompts must not stay in Redis. A defect is tried again twice, then the reconciler
+ * ends its call; failures of upstreams never reach the queue.
+ */
+const JOB_OPTIONS: JobsOptions = {
+  attempts: 3,
+  backoff: { type: 'exponential', delay: 500 },
+  removeOnComplete: true,
+  removeOnFail: true,
+}
+
+/** The default fails a job on its second crash; the call's row decides what may still be done, not this counter. */
+export const MAX_STALLED_COUNT = 1000
+
+/** The producer side of queues by name, each opened when it is first used, over one connection that fails fast. */
+function openQueues(connection: Redis, prefix: string) {
+  const open = new Map<QueueName, Queue>()
+  const queue = (name: QueueName): Queue => {
+    let found = open.get(name)
+    if (!found) {
+      const streams = { events: { maxLen: 100 } }
+      found = new Queue(name, { connection, prefix, defaultJobOptions: JOB_OPTIONS, streams })
+      // Each command reports its own error; without a listener a lost connection would end the process.
+      found.on('error', () => {})
+      open.set(name, found)
+    }
+    return found
+  }
+
+  return {
+    /** One queue, for the dashboard, metrics and workers' own jobs. */
+    queue,
+
+    /** How many jobs wait for a worker. */
+    async depth(name: QueueName): Promise<number> {
+      const { waiting = 0, prioritized = 0 } = await queue(name).getJobCounts('waiting', 'prioritized')
+      return waiting + prioritized
+    },
+
+    /** How many jobs wait for a worker, are active in one, or are delayed until their time. */
+    async jobCounts(name: QueueName): Promise<{ waiting: number; active: number; delayed: number }> {
+      const counts = await queue(name).getJobCounts('waiting', 'prioritized', 'active', 'delayed')
+      const { waiting = 0, prioritized = 0, active = 0, delayed = 0 } = counts
+      return { waiting: waiting + prioritized, active, delayed }
+    },
+
+    /** Closes the queues; the connection is its owner's. */
+    close: () => Promise.all([...open.values()].map((one) => one.close())),
+  }
 }

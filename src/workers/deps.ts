@@ -1,9 +1,10 @@
 /** What the worker process is made of. */
-import type { Config } from '../shared/platform/config/config.ts'
+import type { ConfigWith } from '../shared/platform/config/config.ts'
 import type { CatalogueHolder } from '../shared/catalogue/holder.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'
 import type { Log } from '../shared/platform/process/log.ts'
 import type { Queues } from '../shared/queues.ts'
+import type { QUEUES } from '../shared/terms/kinds.ts'
 import type { Calls } from '../shared/calls/calls.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
 import type { Publisher } from '../shared/replies/publisher.ts'
@@ -15,13 +16,16 @@ import type { AnswerBudget } from './calls/answer-room.ts'
 import type { ChunkRelays } from './calls/chunk-relay.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import type { Reasoners } from './calls/reasoning.ts'
-import type { JobPlaces } from './calls/job-places.ts'
+import type { JobPlaces } from './queue-places.ts'
 import type { Results } from './calls/results.ts'
 import type { Upstreams } from './upstreams/registry.ts'
 
+/** The configuration of a worker. */
+export type WorkerConfig = ConfigWith<typeof QUEUES>
+
 /** What the processors of a worker need. */
 export type WorkerDeps = {
-  config: Config
+  config: WorkerConfig
   log: Log
   db: Db
   calls: Calls

@@ -8,6 +8,11 @@ import type { AccountId } from '../shared/platform/ids.ts'
 import { Places } from '../shared/platform/places.ts'
 import type { Waiting } from '../shared/platform/places.ts'
 import { reportDefect } from '../shared/platform/process/defects.ts'
+import type { ConfigWith } from '../shared/platform/config/config.ts'
+import { jobsAtOnce } from '../shared/platform/config/config.ts'
+import type { Queues } from '../shared/queues.ts'
+import type { Modality, QUEUES } from '../shared/terms/kinds.ts'
+import { mapKinds } from '../shared/terms/kinds.ts'
 
 /**
  * When a parked job comes back by itself, in ms: its account's places may be in a process that has died, or be free in
@@ -32,7 +37,7 @@ export class QueuePlaces {
 
   /**
    * Does the work of a job in a place of its account.
-   * @throws DelayedError where no place is free, or the account has its share: the job is parked, comes back when it
+   * @throws DelayedError if no place is free, or the account has its share: the job is parked, comes back when it
    * may have a place here, and by itself some seconds later
    */
   async within(job: Job, token: string | undefined, account: AccountId, work: () => Promise<void>): Promise<void> {
@@ -97,5 +102,28 @@ export class QueuePlaces {
 
   private callNext(): void {
     this.places.next()?.enter()
+  }
+}
+
+/** What `createJobPlaces` returns. */
+export type JobPlaces = ReturnType<typeof createJobPlaces>
+
+/** The field of a job that is needed. */
+type Placed = { accountId: AccountId }
+
+/** The places of the queues of calls in this process, none taken yet (docs/operations.md#scale). */
+export function createJobPlaces(config: ConfigWith<typeof QUEUES>, queues: Pick<Queues, 'queue'>) {
+  const places = mapKinds(
+    (_kind, modality) =>
+      new QueuePlaces(config.ACCOUNT_SHARE, jobsAtOnce(config, modality), () => queues.queue(modality)),
+  )
+  return {
+    /**
+     * Does the work of a job in a place of its account.
+     * @throws DelayedError if the account has its share: the job is parked, comes back when one of the account's
+     * places here is free, and by itself some seconds later
+     */
+    within: (job: Job<Placed>, token: string | undefined, work: () => Promise<void>): Promise<void> =>
+      places[job.queueName as Modality].within(job, token, job.data.accountId, work),
   }
 }

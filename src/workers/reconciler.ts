@@ -5,7 +5,6 @@
  */
 import type { RefundGuard, StaleCall } from '../shared/calls/types.ts'
 import { accountsToEmpty, markEmptied } from '../shared/identity/accounts.ts'
-import { callsWithMedia, forgetMedia } from '../shared/calls/account-erasure.ts'
 import { SETTLE_LOST_SECONDS, mayHaveDelivered } from '../shared/terms/lifecycle.ts'
 import { deletedWithMedia } from '../shared/calls/videos.ts'
 import { gatewayError } from '../shared/platform/errors.ts'
@@ -13,19 +12,25 @@ import type { CallId } from '../shared/platform/ids.ts'
 import { publicId } from '../shared/platform/ids.ts'
 import { underLease } from '../shared/platform/postgres/leases.ts'
 import { failpoint } from '../shared/platform/process/failpoints.ts'
-import { deleteOldNetworks } from '../shared/identity/login-networks.ts'
+import { deleteOldNetworks } from '../shared/identity/login.ts'
 import { deleteExpiredInvitations } from '../shared/identity/invitations.ts'
 import { deleteExpiredSessions } from '../shared/identity/sessions.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { nameInUrl } from '../shared/media/media.ts'
-import { deleteOldCalls, freeIdempotencyKeys, deleteExpiredResults } from '../shared/calls/retention.ts'
+import {
+  deleteOldCalls,
+  freeIdempotencyKeys,
+  deleteExpiredResults,
+  callsWithMedia,
+  forgetMedia,
+} from '../shared/calls/retention.ts'
 import { sweepUploads } from '../shared/requests/uploads.ts'
 import { deletePassed } from '../shared/replies/passing-answers.ts'
 import { deleteOldEvents } from '../shared/payments/events.ts'
 import { noticeLowBalances } from '../shared/payments/settings.ts'
 import { deleteOldCounts } from '../shared/mail/allowance.ts'
 import { deleteOldMails } from '../shared/mail/mails.ts'
-import { deleteOldDeliveries, deleteOldNotices, tellOfGrants } from '../shared/webhooks/deliveries.ts'
+import { deleteOldDeliveries, deleteOldNotices, emitGrantEvents } from '../shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../shared/webhooks/secrets.ts'
 import { resealSecrets } from '../shared/webhooks/webhooks.ts'
 import { auditWhenDue } from './auditor.ts'
@@ -69,7 +74,7 @@ export function createReconciler(deps: WorkerDeps) {
     grants: async () => {
       while ((await expireGrants(deps.db, BATCH)) >= BATCH);
     },
-    expiringGrants: () => tellOfGrants(deps.db, BATCH),
+    expiringGrants: () => emitGrantEvents(deps.db, BATCH),
     results: () => deleteExpiredResults(deps.db, 10 * BATCH),
     passing: () => deletePassed(deps.db),
     uploads: () => sweepUploads(deps.db),

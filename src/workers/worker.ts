@@ -3,27 +3,29 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'bullmq'
 import type { Processor } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { Config } from '../shared/platform/config/config.ts'
 import { jobsAtOnce } from '../shared/platform/config/config.ts'
 import type { QueueName } from '../shared/terms/kinds.ts'
 import { QUEUES, mapKinds } from '../shared/terms/kinds.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'
 import { reportDefect } from '../shared/platform/process/defects.ts'
 import type { Log } from '../shared/platform/process/log.ts'
-import { openDatabase } from '../shared/calls/open-database.ts'
+import { openDatabase } from '../shared/calls/calls.ts'
 import type { Running } from '../shared/platform/process/process.ts'
-import { holdCatalogue } from '../shared/catalogue/holder.ts'
-import { listenForVersions } from '../shared/catalogue/change-notice.ts'
-import { MAX_STALLED_COUNT } from '../shared/platform/redis/open-queues.ts'
-import { createQueues } from '../shared/queues.ts'
-import { connectPersistent, connectSubscriber } from '../shared/platform/redis/redis.ts'
+import { holdCatalogue, listenForVersions } from '../shared/catalogue/holder.ts'
+import { createQueues, MAX_STALLED_COUNT } from '../shared/queues.ts'
+import {
+  connectPersistent,
+  connectSubscriber,
+  isRedisUnavailable,
+  isRedisRefusing,
+} from '../shared/platform/redis/redis.ts'
 import { missingSchema } from '../../migrations/index.ts'
 import { SchemaGate } from '../shared/platform/postgres/schema.ts'
 import { checkServices } from '../shared/platform/process/start-up.ts'
 import type { Needed } from '../shared/platform/process/start-up.ts'
 import { checkStorage } from '../shared/media/storage-check.ts'
 import { createPublisher, listenForCancels } from '../shared/replies/publisher.ts'
-import { noteOpening, noteRecovery, noteStillWorking } from '../shared/operators/circuits.ts'
+import { noteOpening, noteRecovery, noteStillWorking } from '../shared/operators/upstreams.ts'
 import { paymentsOf } from '../shared/payments/deps.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createAudits } from '../shared/metrics/audits.ts'
@@ -33,13 +35,13 @@ import { traceFields } from '../shared/platform/process/trace.ts'
 import { answerBudget } from './calls/answer-room.ts'
 import { createChatProcessor } from './calls/count-input.ts'
 import { createCallProcessor } from './calls/processor.ts'
-import type { WorkerDeps } from './deps.ts'
+import type { WorkerConfig, WorkerDeps } from './deps.ts'
 import { createFetcher } from './fetching/fetcher.ts'
 import type { FetcherSettings } from './fetching/fetcher.ts'
 import { serveHealth } from './health-server.ts'
 import { ChunkRelays } from './calls/chunk-relay.ts'
 import { createHeldCalls } from './calls/held-calls.ts'
-import { createJobPlaces } from './calls/job-places.ts'
+import { createJobPlaces } from './queue-places.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import { Reasoners } from './calls/reasoning.ts'
 import { createPaymentProcessor } from './payments/processor.ts'
@@ -47,7 +49,6 @@ import { createWebhookProcessor } from './webhooks/processor.ts'
 import { roundsAtOnce } from './webhooks/round-places.ts'
 import { createMailProcessor } from './mail/processor.ts'
 import { createWorkerMetrics, showWork } from './metrics.ts'
-import { logQueueErrors } from './queue-errors.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
 import { createResults } from './calls/results.ts'
 import { createMediaStore } from './storage/create-store.ts'
@@ -63,7 +64,7 @@ const RESCHEDULE_MS = 5000
  * Starts the worker process for the queues of WORKER_QUEUES. @param fetching is for tests: names that lead elsewhere.
  */
 export async function startWorker(
-  config: Config,
+  config: WorkerConfig,
   log: Log,
   drainMs = DRAIN_MS,
   fetching: FetcherSettings = {},
@@ -137,7 +138,7 @@ const dependencies = (shared: Shared, redis: Redis, metrics: ReturnType<typeof c
 }
 
 /** The upstreams of a worker. That a circuit has opened, or closed, is noted for operators; no call waits for it. */
-const upstreamsBy = ({ ACCOUNT_SHARE, MAX_ANSWER_BYTES }: Config, { db, log }: { db: Db; log: Log }) =>
+const upstreamsBy = ({ ACCOUNT_SHARE, MAX_ANSWER_BYTES }: WorkerConfig, { db, log }: { db: Db; log: Log }) =>
   createUpstreams({
     accountShare: ACCOUNT_SHARE,
     maxAnswerBytes: MAX_ANSWER_BYTES,
@@ -156,7 +157,7 @@ const upstreamsBy = ({ ACCOUNT_SHARE, MAX_ANSWER_BYTES }: Config, { db, log }: {
 
 /** Serves the health where HEALTH_PORT is set. @throws as `listenAt`. */
 const openHealth = async (
-  config: Config,
+  config: WorkerConfig,
   watched: Omit<Parameters<typeof serveHealth>[2], 'prefix'>,
   { registry }: ReturnType<typeof createWorkerMetrics>,
 ) => {
@@ -170,14 +171,14 @@ const openHealth = async (
  * Checks what the process needs, and waits for a Postgres or Redis that is unreachable.
  * @throws ConfigError where something must be fixed first.
  */
-async function checkDependencies(needed: Needed & { config: Config }, log: Log): Promise<void> {
+async function checkDependencies(needed: Needed & { config: WorkerConfig }, log: Log): Promise<void> {
   const refused = new AbortController()
   const storage = async () => {
     const warning = await checkStorage(needed.config)
     if (warning !== null) log.warn(warning)
   }
   try {
-    await Promise.all([storage(), checkServices(needed, log, refused.signal).there])
+    await Promise.all([storage(), checkServices(needed, log, refused.signal).available])
   } catch (error) {
     refused.abort()
     throw error
@@ -214,7 +215,7 @@ const processors: Record<QueueName, (deps: WorkerDeps) => Processor> = {
   maintenance: createReconciler,
 }
 
-function concurrencyOf(name: QueueName, config: Config): number {
+function concurrencyOf(name: QueueName, config: WorkerConfig): number {
   if (name === 'maintenance') return 1
   return name === 'webhooks' ? roundsAtOnce(config) : jobsAtOnce(config, name)
 }
@@ -278,4 +279,24 @@ function keepScheduled({ queues, log }: WorkerDeps): NodeJS.Timeout {
   }
   put()
   return setInterval(put, RESCHEDULE_MS)
+}
+
+/** How often an unreachable Redis is logged, in ms: each connection of each queue tries again every second. */
+const LOG_EVERY_MS = 30_000
+
+const LOCKED_OUT = /^(WRONGPASS|NOAUTH)/
+
+/**
+ * Logs an error of a queue. That Redis is unreachable, rejects the password or refuses a command, is logged once for
+ * all queues, and again every 30 s while it lasts.
+ */
+export function logQueueErrors(log: Log): (queue: QueueName, error: Error) => void {
+  let loggedAt = Number.NEGATIVE_INFINITY
+  return (queue, error) => {
+    if (isRedisUnavailable(error) || isRedisRefusing(error) || LOCKED_OUT.test(error.message)) {
+      if (performance.now() - loggedAt < LOG_EVERY_MS) return
+      loggedAt = performance.now()
+    }
+    log.warn({ queue, err: error }, 'queue error')
+  }
 }

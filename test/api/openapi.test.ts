@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { statusIn } from '../../src/api/middleware/envelope.ts'
+import { statusIn } from '../../src/api/middleware/request-context.ts'
 import type { oas31 } from 'zod-openapi'
 import { CONSOLE_PATHS } from '../../src/api/static/console.ts'
 import { longestBody } from '../../src/api/endpoint/declaration.ts'
@@ -79,12 +79,9 @@ describe('the OpenAPI document', () => {
     const config = await consoleConfig({ ...settings, DASHBOARD_PASSWORD: 'y' })
     const { redis, queues, stop } = testQueues(config)
     // Building the table needs these alone; the rest of the web process is needed by requests.
-    const { router } = createTable({
-      config,
-      queues,
-      limits: createLimits(redis, config),
-      metrics: createWebMetrics(config),
-    } as WebDeps)
+    const limits = createLimits(redis, config)
+    const deps: Partial<WebDeps> = { config, queues, limits, metrics: createWebMetrics(config) }
+    const { router } = createTable(deps as WebDeps)
     await stop()
     const routed = router.stack
       .filter((layer) => !isPage(layer.path))

@@ -10,7 +10,7 @@ import { until } from '../../scripts/harness/until.ts'
 import type { CallId } from '../../src/shared/platform/ids.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
 import { connectPersistent } from '../../src/shared/platform/redis/redis.ts'
-import { tellOne } from '../../src/shared/webhooks/deliveries.ts'
+import { emitTo } from '../../src/shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../src/shared/webhooks/secrets.ts'
 import { createWebhook } from '../../src/shared/webhooks/webhooks.ts'
 import { expectBooksToBalance } from '../support/books.ts'
@@ -148,7 +148,7 @@ describe('an event', () => {
     const asked = hanging.receiver.received.length
     await until('the receiver that hangs is asked', () => hanging.receiver.received.length > asked)
     const [before, startedAt] = [good.receiver.received.length, performance.now()]
-    await tellOne(town.db, good.webhookId, 'webhook.test', {})
+    await emitTo(town.db, good.webhookId, 'webhook.test', {})
     await until('the other one is told', () => good.receiver.received.length > before)
     expect(performance.now() - startedAt, 'ms').to.be.below(15_000)
   }

@@ -5,7 +5,7 @@ import { root } from '../../scripts/folders.ts'
 import { pages } from './pages.ts'
 
 /** The most files that somebody who follows one chat should have to open. */
-const MOST_FILES = 70
+const MOST_FILES = 120
 
 describe('docs/architecture.md', () => {
   const page = pages().find(({ path }) => path === 'docs/architecture.md')!.text

@@ -226,6 +226,13 @@ describe('the architecture', () => {
     ])
   })
 
+  it('has .tsx, which the import check cannot read, in the console alone, which nothing else imports', () => {
+    const files = sourcesOf('src').filter(({ path }) => path.endsWith('.tsx'))
+    expect(files.filter(isOurs).map(({ path }) => path)).to.deep.equal([])
+    const upward = all.flatMap((source) => importsOf(source).filter(({ path }) => path.startsWith('src/console/')))
+    expect(upward).to.deep.equal([])
+  })
+
   it('has no TypeScript loader in what production runs', () => {
     expect(places(compiled, /\btsx\b|ts-node|swc-node/)).to.deep.equal([])
   })

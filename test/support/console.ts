@@ -1,4 +1,5 @@
 import { Worker } from 'bullmq'
+import type { WorkerConfig } from '../../src/workers/deps.ts'
 import { openSession } from '../../src/shared/identity/sessions.ts'
 import { parseId, publicId } from '../../src/shared/platform/ids.ts'
 import { setAccountRole } from '../../src/shared/operators/changes.ts'
@@ -23,7 +24,7 @@ let names = 0
 export const anEmail = (): string => `person-${process.pid}-${++names}@example.com`
 
 /** A configuration without an upstream, for the console alone. */
-export const consoleConfig = (settings: Settings = {}): Promise<Config> =>
+export const consoleConfig = (settings: Settings = {}): Promise<WorkerConfig> =>
   testConfig('http://127.0.0.1:9', { BASE_URL: 'https://gate.example', ...settings })
 
 /** A web process for the console alone. */
@@ -32,7 +33,7 @@ export type TestConsole = TestWeb & {
   get: (path: string, token?: string) => Promise<Reply>
 }
 
-export async function startConsole(config?: Config): Promise<TestConsole> {
+export async function startConsole(config?: WorkerConfig): Promise<TestConsole> {
   const web = await startTestWeb(config ?? (await consoleConfig()))
   await until('the web process is ready', async () => (await get(`${web.url}/readyz`)).status === 200)
   return {
@@ -75,7 +76,7 @@ export async function logIn(web: TestConsole, email: string, password = PASSWORD
 }
 
 /** A worker of the mail queue. `retries` replaces the plan, whose pauses are minutes. */
-export function startMailWorker(config: Config, retries?: RetryPlan): { stop: () => Promise<void> } {
+export function startMailWorker(config: WorkerConfig, retries?: RetryPlan): { stop: () => Promise<void> } {
   const db = connectDb({ ...config, DATABASE_POOL: 6 })
   const connection = connectPersistent(config)
   const mailer = createMailer(config)
@@ -98,7 +99,7 @@ export function startMailWorker(config: Config, retries?: RetryPlan): { stop: ()
 }
 
 /** The producer side of the queues, as the reconciler has it. */
-export function testQueues(config: Config) {
+export function testQueues(config: WorkerConfig) {
   const redis = connectPersistent(config)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   return {

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import type { Config } from '../../src/shared/platform/config/config.ts'
+import type { WorkerConfig } from '../../src/workers/deps.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { createLog } from '../../src/shared/platform/process/log.ts'
 import type { AccountId } from '../../src/shared/platform/ids.ts'
@@ -21,7 +21,7 @@ export type Arena = {
   url: string
   /** A direct connection to Postgres, without a proxy. */
   db: Db
-  config: Config
+  config: WorkerConfig
   proxies: Record<'web' | 'worker', Record<'postgres' | 'redis', Proxy>>
   server: Server
   stop: () => Promise<void>
@@ -37,7 +37,7 @@ export async function startArena(
   const { url: redisUrl } = await testRedis()
   const names = ['web', 'worker'] as const
   const proxies = {} as Arena['proxies']
-  const configs = {} as Record<'web' | 'worker', Config>
+  const configs = {} as Record<'web' | 'worker', WorkerConfig>
   const own = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'silent', ...settings }
   const config = await testConfig(sandbox.url, own, change)
   for (const name of names) {

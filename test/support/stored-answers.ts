@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
-import { keepInput } from '../../src/shared/calls/stored-responses.ts'
+import { storeInput } from '../../src/shared/calls/stored-responses.ts'
 import type { OpenRequest } from '../../src/shared/calls/types.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { parseId, publicId } from '../../src/shared/platform/ids.ts'
@@ -49,7 +49,7 @@ export async function responsesWithPictures(db: Db, accounts: readonly TestAccou
   const [first, ...others] = calls.map((call) => parseId('call', call)!)
   const picture = () => ({ type: 'input_image', image_url: randomBytes(10.5 * MEGABYTE).toString('base64') })
   const items = [1, 2].map((nth) => ({ id: `msg_${nth}`, role: 'user', content: [picture()] }))
-  await keepInput(db, { callId: first!, accountId: accounts[0]!.id }, items)
+  await storeInput(db, { callId: first!, accountId: accounts[0]!.id }, items)
   const input = db('call_results').where({ call_id: first! }).select('input')
   await db('call_results').whereIn('call_id', others).update({ input })
   return calls

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Worker } from 'bullmq'
-import type { Config } from '../../src/shared/platform/config/config.ts'
+import type { WorkerConfig } from '../../src/workers/deps.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { connectDb } from '../../src/shared/platform/postgres/db.ts'
 import { createLog } from '../../src/shared/platform/process/log.ts'
@@ -58,7 +58,7 @@ export const HASTY: Schedule = { pauseMs: (tries) => (SCHEDULE.pauseMs(tries, 0)
 
 /** A worker of the webhook queue, and the sweep that finds what is due. */
 export function startWebhookWorker(
-  config: Config,
+  config: WorkerConfig,
   {
     schedule = HASTY,
     fetching = {},

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import pino from 'pino'
-import { logQueueErrors } from '../../src/workers/queue-errors.ts'
+import { logQueueErrors } from '../../src/workers/worker.ts'
 
 describe('what is logged of the queues', () => {
   it('says once that Redis is away, for all queues, and everything else each time', () => {

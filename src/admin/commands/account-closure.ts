@@ -13,7 +13,7 @@ import type { Db } from '../../shared/platform/postgres/db.ts'
 import { listEntries, listGrants } from '../../shared/ledger/ledger.ts'
 import { listActions } from '../../shared/action-log/actions.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
-import type { KeptBecause } from '../../shared/operators/changes.ts'
+import type { Obstacle } from '../../shared/operators/changes.ts'
 import { deleteAccount, recordExport, revokeSessions } from '../../shared/operators/changes.ts'
 import { cancelUnpaid } from '../../shared/payments/cancel.ts'
 import { listPayments, presentPayment } from '../../shared/payments/orders.ts'
@@ -29,21 +29,21 @@ import { findPaymentDeps } from './payments.ts'
 /** Rows of one kind that are read at once. */
 const PAGE = 1000
 
-const sentence = (kept: KeptBecause): string => {
-  if (kept.is === 'deleted') return 'The account was deleted already.'
-  if (kept.is === 'password') return 'The password has changed meanwhile.'
-  if (kept.is === 'owning')
-    return `Its owner owns the organisation "${kept.organisation}": delete that, or have it handed over, first.`
-  if (kept.is === 'running')
-    return `${kept.calls} calls of the account have not ended yet: suspend it, and wait for them.`
-  if (kept.is === 'paying')
+const sentence = (why: Obstacle): string => {
+  if (why.is === 'deleted') return 'The account was deleted already.'
+  if (why.is === 'password') return 'The password has changed meanwhile.'
+  if (why.is === 'owning')
+    return `Its owner owns the organisation "${why.organisation}": delete that, or have it handed over, first.`
+  if (why.is === 'running')
+    return `${why.calls} calls of the account have not ended yet: suspend it, and wait for them.`
+  if (why.is === 'paying')
     return (
-      `${kept.payments} payments of the account are not decided yet: wait for them (a checkout closes after a day) ` +
+      `${why.payments} payments of the account are not decided yet: wait for them (a checkout closes after a day) ` +
       'or resolve them, or repeat with --force.'
     )
-  if (kept.is === 'owing')
-    return `The account has a debt of ${kept.debt} credits: forgive it (debt forgive), or repeat with --force.`
-  return `The account has ${kept.credits} credits, which would be lost: repeat with --force.`
+  if (why.is === 'owing')
+    return `The account has a debt of ${why.debt} credits: forgive it (debt forgive), or repeat with --force.`
+  return `The account has ${why.credits} credits, which would be lost: repeat with --force.`
 }
 
 /** All that is known about an account, a line each: what it is (`type`), and its fields as its owner sees them. */
@@ -98,13 +98,13 @@ export const accountClosureCommands: Command[] = [
       const passwordHash = await hashPassword(randomBytes(32).toString('base64url'))
       const isForced = force !== undefined
       const whom = { userId, accountId, force: isForced, passwordHash }
-      let kept = await deleteAccount(db, null, whom)
-      if (kept?.is === 'paying') {
+      let why = await deleteAccount(db, null, whom)
+      if (why?.is === 'paying') {
         const payments = findPaymentDeps(db)
         if (payments) await cancelUnpaid(payments, accountId)
-        kept = await deleteAccount(db, null, { ...whom, evenPaying: isForced })
+        why = await deleteAccount(db, null, { ...whom, evenPaying: isForced })
       }
-      if (kept) throw new CommandError(sentence(kept))
+      if (why) throw new CommandError(sentence(why))
       const id = publicId('account', accountId)
       return {
         json: { id, deleted: true },

@@ -1,8 +1,7 @@
 /** account create · show · list · set · suspend · activate · group · role · password-reset */
 import { z } from 'zod'
 import type { LimitChanges, OwnLimits } from '../../shared/identity/account-limits.ts'
-import { ownLimits } from '../../shared/identity/account-limits.ts'
-import { accountLimitFields } from '../../shared/identity/limit-fields.ts'
+import { ownLimits, accountLimitFields } from '../../shared/identity/account-limits.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { fieldFault } from '../../shared/platform/field-errors.ts'
 import { newId, publicId } from '../../shared/platform/ids.ts'

@@ -1,8 +1,7 @@
 /** key create · list · set · rotate · revoke */
 import { z } from 'zod'
-import { standingOfKey } from '../../shared/identity/account-limits.ts'
-import { MAX_GRACE_SECONDS, createKey } from '../../shared/identity/api-keys.ts'
-import { effectiveLimits } from '../../shared/identity/effective-limits.ts'
+import { effectiveLimits } from '../../shared/identity/account-limits.ts'
+import { MAX_GRACE_SECONDS, createKey, standingOfKey } from '../../shared/identity/api-keys.ts'
 import { keyLimitFields, keyName } from '../../shared/identity/key-fields.ts'
 import type { KeyChanges } from '../../shared/identity/key-limits.ts'
 import type { ApiKey } from '../../shared/identity/shown-key.ts'

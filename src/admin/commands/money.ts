@@ -94,7 +94,7 @@ export const moneyCommands: Command[] = [
   },
 ]
 
-/** What a deduction came to. @throws CommandError where nothing was taken. */
+/** What a deduction came to. @throws CommandError if nothing was taken. */
 function deducted(done: Deducted): Report {
   if (done.is === 'conflict') throw new CommandError('This --key was used for another deduction.')
   if (done.is === 'too_little') {

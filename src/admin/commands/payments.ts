@@ -17,7 +17,7 @@ import {
   presentOperatedPayment,
   searchPayments,
 } from '../../shared/payments/orders.ts'
-import { ProviderAway, ProviderRefused } from '../../shared/payments/provider.ts'
+import { ProviderUnavailable, ProviderRefused } from '../../shared/payments/provider.ts'
 import { reconcile } from '../../shared/payments/reconcile.ts'
 import { presentRefund, refundsOf } from '../../shared/payments/refund-rows.ts'
 import { refundPayment } from '../../shared/payments/refunds.ts'
@@ -51,7 +51,8 @@ async function orCommandError<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (error instanceof ApiError || error instanceof ProviderRefused) throw new CommandError(error.message)
-    if (error instanceof ProviderAway) throw new CommandError('The payment provider does not answer. Try again later.')
+    if (error instanceof ProviderUnavailable)
+      throw new CommandError('The payment provider does not answer. Try again later.')
     throw error
   }
 }

@@ -11,7 +11,7 @@ import {
 } from '../../shared/operators/webhooks.ts'
 import { receiverProblem } from '../../shared/webhooks/addresses.ts'
 import type { ShownDelivery } from '../../shared/webhooks/deliveries.ts'
-import { listDeliveries, redeliver, tellOne } from '../../shared/webhooks/deliveries.ts'
+import { listDeliveries, redeliver, emitTo } from '../../shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../shared/webhooks/secrets.ts'
 import { OPERATOR_TYPES, TEST_TYPE } from '../../shared/webhooks/types.ts'
 import type { Webhook } from '../../shared/webhooks/webhooks.ts'
@@ -98,9 +98,9 @@ export const webhookCommands: Command[] = [
     summary: 'Send a test event.',
     run: async (db, [id]) => {
       const webhook = await requireEnabled(db, id)
-      const told = await tellOne(db, idOf('webhook', id), TEST_TYPE, { webhook: webhook.id })
-      if (told === null) throw noWebhook(id)
-      const delivery = publicId('delivery', told)
+      const sent = await emitTo(db, idOf('webhook', id), TEST_TYPE, { webhook: webhook.id })
+      if (sent === null) throw noWebhook(id)
+      const delivery = publicId('delivery', sent)
       return { json: { delivery }, text: `${delivery} queued.` }
     },
   },

@@ -3,7 +3,7 @@
  * who registered the address before its owner did may have keys and sessions.
  */
 import { z } from 'zod'
-import { networkHash } from '../../shared/identity/login-networks.ts'
+import { networkHash } from '../../shared/identity/login.ts'
 import { accessBy, closeAccess } from '../../shared/identity/password-changes.ts'
 import { ok, messageAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'

@@ -69,7 +69,7 @@ export const showModels = endpoint({
 }))
 
 /** How long the latency of models is cached, in ms. */
-const KEPT_MS = 60_000
+const CACHE_MS = 60_000
 
 /** Shows how long the models took, for all callers. */
 export const showModelLatency = endpoint({
@@ -88,7 +88,7 @@ export const showModelLatency = endpoint({
     },
   },
 }).handle(({ db, catalogue }: Pick<WebDeps, 'db' | 'catalogue'>) => {
-  const read = cachedReading({ forMs: KEPT_MS }, () => latencyOfModels(db))
+  const read = cachedReading({ forMs: CACHE_MS }, () => latencyOfModels(db))
   return async ({ auth }) => {
     const offered = new Set(presentModels(offerTo(catalogue.current(), auth)).map(({ id }) => id))
     return { ok: true, data: (await read()).filter(({ model }) => offered.has(model)) }

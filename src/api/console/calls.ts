@@ -15,11 +15,10 @@ import { entriesOfCall } from '../../shared/ledger/ledger.ts'
 import { call, callWithLedger, pageOf } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pathId } from '../endpoint/path-id.ts'
 import { session } from '../endpoint/auth.ts'
 import { createCursors } from './cursors.ts'
-import { endOf, keyId, memberId, moment, pageCursor, pageLimit, startOf } from '../endpoint/fields.ts'
-import { isStorable } from '../../shared/platform/storable.ts'
+import { endOf, keyId, memberId, moment, pageCursor, pageLimit, startOf, pathId } from '../endpoint/fields.ts'
+import { isStorable } from '../../shared/platform/text-fields.ts'
 
 /** What a list of calls can be narrowed to. */
 export const callFilter = {
@@ -64,7 +63,7 @@ export const showCalls = endpoint({
   }
 })
 
-/** The filter that the fields of a query mean. @throws ApiError invalid_request where it ends before it begins. */
+/** The filter that the fields of a query mean. @throws ApiError invalid_request if it ends before it begins. */
 export function filterOf<Fields extends { from?: string | undefined; to?: string | undefined }>({
   from,
   to,

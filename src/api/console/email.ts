@@ -2,13 +2,12 @@
  * /api/email: the mailed links, for the proof of an address, for another address and for a forgotten password.
  */
 import { z } from 'zod'
-import { confirmAddress, requestAddress } from '../../shared/identity/address-change.ts'
-import { networkHash } from '../../shared/identity/login-networks.ts'
+import { networkHash } from '../../shared/identity/login.ts'
 import { readToken } from '../../shared/identity/one-time-tokens.ts'
 import { requestReset, resetPassword } from '../../shared/identity/password-changes.ts'
 import { signupTerms } from '../../shared/identity/signup-credits.ts'
 import { presentUser } from '../../shared/identity/users.ts'
-import { requestVerification, verifyEmail } from '../../shared/identity/verification.ts'
+import { requestVerification, verifyEmail, confirmAddress, requestAddress } from '../../shared/identity/verification.ts'
 import { ok, messageAnswer, userAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'

@@ -18,14 +18,12 @@ import { reportDefect } from '../../shared/platform/process/defects.ts'
 import { events } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { bearerToken } from '../middleware/bearer.ts'
 import { onFinished } from '../server/on-finished.ts'
 import { Quota } from '../endpoint/quota.ts'
 import type { EventStream } from '../v1/calls/event-stream.ts'
 import { beginEventStream } from '../v1/calls/event-stream.ts'
-import { session } from '../endpoint/auth.ts'
-import type { StreamPlace } from './stream-places.ts'
-import { takePlace } from './stream-places.ts'
+import { session, bearerToken } from '../endpoint/auth.ts'
+import type { Redis } from 'ioredis'
 
 /** How often a stream asks whether its session still holds, in ms. */
 const SESSION_CHECK_MS = 20_000
@@ -203,3 +201,44 @@ export const accountEvents = endpoint({
   },
   errors: ['rate_limited', 'overloaded'],
 }).write((deps: Deps) => followAccount(deps))
+
+/** How long a stream counts after it was last renewed, in ms. */
+const LEASE_MS = 60_000
+
+/** Counts or renews stream ARGV[1], unless ARGV[2] others count already. By Redis' clock, which all processes share. */
+const TAKE = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1`
+
+/**
+ * One stream's place among those of its account, over all web processes. `renew` keeps it; one that is not renewed is
+ * lost within a minute.
+ */
+type StreamPlace = { renew: () => void; leave: () => void }
+
+/**
+ * Takes one of an account's places. While Redis is unreachable every stream gets one: each process bounds its own.
+ * @returns null if all places are taken.
+ */
+async function takePlace(
+  { redis, prefix, most }: { redis: Redis; prefix: string; most: number },
+  account: string,
+  stream: string,
+): Promise<StreamPlace | null> {
+  const key = `${prefix}:event-streams:${account}`
+  const take = async (): Promise<boolean> => (await redis.eval(TAKE, 1, key, stream, most, LEASE_MS)) === 1
+  if (!(await take().catch(() => true))) return null
+  return {
+    renew: () => {
+      take().catch(() => {})
+    },
+    leave: () => {
+      redis.zrem(key, stream).catch(() => {})
+    },
+  }
+}

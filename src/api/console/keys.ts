@@ -21,7 +21,7 @@ import {
   rotation,
   warningsOf,
 } from '../endpoint/key-schemas.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pathId } from '../endpoint/fields.ts'
 import { session } from '../endpoint/auth.ts'
 import { logSecurity } from './security-log.ts'
 

@@ -11,7 +11,7 @@ import { manager, owner, session } from '../endpoint/auth.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { givenRole, member, memberAnswer, memberBudget } from '../endpoint/member-schemas.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pathId } from '../endpoint/fields.ts'
 import { logSecurity } from './security-log.ts'
 
 const tag = 'Organisations'

@@ -16,7 +16,7 @@ import { session } from '../endpoint/auth.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { actedFor, organisationAnswer, organisationName } from '../endpoint/member-schemas.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pathId } from '../endpoint/fields.ts'
 import { logSecurity } from './security-log.ts'
 
 const declared = { tag: 'Organisations', auth: session } as const

@@ -7,7 +7,7 @@ import { ApiError } from '../../shared/platform/errors.ts'
 import { done, id, listOf, time } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pathId } from '../endpoint/fields.ts'
 import { session } from '../endpoint/auth.ts'
 import { logSecurity } from './security-log.ts'
 

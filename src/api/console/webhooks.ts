@@ -7,7 +7,7 @@ import type { AccountId, DeliveryId, WebhookId } from '../../shared/platform/ids
 import { parseId, publicId } from '../../shared/platform/ids.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'
-import { dueWebhooks, listDeliveries, redeliver, tellOne } from '../../shared/webhooks/deliveries.ts'
+import { dueWebhooks, listDeliveries, redeliver, emitTo } from '../../shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../shared/webhooks/secrets.ts'
 import { TEST_TYPE } from '../../shared/webhooks/types.ts'
 import type { Owner, Webhook } from '../../shared/webhooks/webhooks.ts'
@@ -24,8 +24,7 @@ import type { WebDeps } from '../deps.ts'
 import { done } from '../endpoint/answer-schemas.ts'
 import { manager } from '../endpoint/auth.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pageCursor, pageLimit } from '../endpoint/fields.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pageCursor, pageLimit, pathId } from '../endpoint/fields.ts'
 import {
   checkReceiver,
   deliveriesAnswer,
@@ -209,7 +208,7 @@ function enqueue({ db, queues, log }: SendDeps, id: WebhookId): void {
     .catch((error: unknown) => log.warn({ webhook: publicId('webhook', id), err: error }, 'webhook not enqueued'))
 }
 
-/** A webhook of an owner that is sent events. @throws ApiError not_found; conflict where it is disabled */
+/** A webhook of an owner that is sent events. @throws ApiError not_found; conflict if it is disabled */
 async function requireEnabled({ db }: SendDeps, owner: Owner, id: WebhookId): Promise<Webhook> {
   const webhook = await webhookOf(db, owner, id)
   if (webhook.disabledAt === null) return webhook
@@ -219,7 +218,7 @@ async function requireEnabled({ db }: SendDeps, owner: Owner, id: WebhookId): Pr
 /** Queues a test event for a webhook of an owner. @returns the delivery @throws ApiError not_found, conflict */
 export async function sendTest(deps: SendDeps, owner: Owner, id: WebhookId): Promise<string> {
   const webhook = await requireEnabled(deps, owner, id)
-  const delivery = await tellOne(deps.db, id, TEST_TYPE, { webhook: webhook.id })
+  const delivery = await emitTo(deps.db, id, TEST_TYPE, { webhook: webhook.id })
   if (delivery === null) throw noWebhook()
   enqueue(deps, id)
   return publicId('delivery', delivery)
@@ -296,7 +295,7 @@ export const sendsAgain = {
   answers: { 200: { description: 'The delivery has been queued.', schema: done } },
 } as const
 
-/** Queues an event of an owner's webhook once more. @throws ApiError not_found, conflict where it is disabled */
+/** Queues an event of an owner's webhook once more. @throws ApiError not_found, conflict if it is disabled */
 export async function sendEventAgain(
   deps: SendDeps,
   owner: Owner,

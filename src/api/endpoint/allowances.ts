@@ -1,14 +1,15 @@
 /**
  * What is left of a limit, and the refusal where nothing is.
  */
-import type { TokenAllowance } from '../../shared/identity/token-allowance.ts'
-import { tightest } from '../../shared/identity/token-allowance.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
+import type { Standing, EffectiveLimits, TokenAllowance } from '../../shared/identity/account-limits.ts'
+import { effectiveLimits, tightest } from '../../shared/identity/account-limits.ts'
+import type { CatalogueHolder } from '../../shared/catalogue/holder.ts'
 
 /** The state of a counter after this request. Times in whole seconds. */
 export type Allowance = { limit: number; remaining: number; resetSeconds: number }
 
-/** `points`: events of somebody in a window, where that is not the same for all. `count`: 1 where absent. */
+/** `points`: events of somebody in a window, where that is not the same for all. `count`: 1 if absent. */
 export type Taking = { points?: number; count?: number }
 
 /** One limit. `take` counts one event of `subject`, or `count` of them. */
@@ -19,7 +20,7 @@ export type Limit = {
 
 /** A limit whose `subject` is a client's address: it is counted in all networks that the address is in. */
 export type NetworkLimit = Limit & {
-  /** Counts nothing. @throws ApiError rate_limited, with `Retry-After`, where nothing is left. */
+  /** Counts nothing. @throws ApiError rate_limited, with `Retry-After`, if nothing is left. */
   refuseSpent: (subject: string) => Promise<void>
 }
 
@@ -62,3 +63,9 @@ export const allowanceHeaders = (allowance: Allowance): Record<(typeof ALLOWANCE
   'X-RateLimit-Remaining-Requests': String(allowance.remaining),
   'X-RateLimit-Reset-Requests': `${allowance.resetSeconds}s`,
 })
+
+/** The limits of an account, by what it has of its own and by its group. */
+export const limitsOf = (
+  { catalogue, config }: { catalogue: Pick<CatalogueHolder, 'current'>; config: Parameters<typeof effectiveLimits>[2] },
+  standing: Standing,
+): EffectiveLimits => effectiveLimits(standing, catalogue.current().groups, config)

@@ -10,7 +10,7 @@ import { MODALITIES } from '../../shared/terms/kinds.ts'
 import { CALL_STATUSES } from '../../shared/terms/lifecycle.ts'
 import { DIALECTS } from '../../shared/chat/dialect.ts'
 import { ENTRY_KINDS, ORIGINS } from '../../shared/ledger/ledger.ts'
-import { errorsOf } from '../middleware/envelope.ts'
+import { errorsOf } from '../middleware/request-context.ts'
 import type { Envelope } from '../middleware/request-context.ts'
 import { catalogueChanges } from '../operator/catalogue-changes.ts'
 

@@ -14,7 +14,7 @@ import type { LimitUse } from './rate-limits.ts'
 import type { DeclaredForm } from '../forms/declared-form.ts'
 import { longestForm } from '../forms/declared-form.ts'
 import type { Views } from '../operator/recorded-views.ts'
-import { MAX_BODY_BYTES } from '../middleware/body-bytes.ts'
+import { MAX_BODY_BYTES } from '../middleware/json-body.ts'
 import type { Envelope, RequestState } from '../middleware/request-context.ts'
 
 /** The groups of the document. */
@@ -36,7 +36,7 @@ export type Auth<Holder> = {
   scheme: 'apiKey' | 'sessionToken' | 'metricsToken'
   /** The codes that everybody else is refused with. */
   errors: readonly ErrorCode[]
-  /** Of a user who is logged in: the roles that may, for the account that they act for; every one where absent. */
+  /** Of a user who is logged in: the roles that may, for the account that they act for; every one if absent. */
   roles?: readonly MemberRole[]
   /** They see what is not their own: their endpoints declare `views`. */
   sees?: 'others'
@@ -61,14 +61,14 @@ export type Declaration = {
   summary: string
   /** More than the summary, in Markdown. */
   description?: string
-  /** `console` where absent. */
+  /** `console` if absent. */
   envelope?: Envelope
   /**
    * Present where a request with the header `anthropic-version` is answered in Anthropic's form, errors too. Its query
    * is here for the document alone: the handler reads it by itself.
    */
   anthropic?: { query?: z.ZodObject }
-  /** Whether the endpoint is there at all; always where absent. */
+  /** Whether the endpoint is there at all; always if absent. */
   offered?: (config: Config) => boolean
   /** null: everybody. */
   auth: Auth<unknown> | null
@@ -86,7 +86,7 @@ export type Declaration = {
   /** Present where the body is a form, whose texts and files `body` checks: of endpoints that place calls. */
   form?: DeclaredForm
   /**
-   * The longest JSON body in bytes, where it is not what `auth` implies: 1 MB with a login or a key, 16 kB without. The
+   * The longest JSON body in bytes, if it is not what `auth` implies: 1 MB with a login or a key, 16 kB without. The
    * longest form follows from its files.
    */
   bodyBytes?: (config: Config) => number
@@ -163,7 +163,7 @@ export type Writer<D extends Declaration> = (
 const BODY_ERRORS = ['payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
 const JSON_ERRORS = ['invalid_json', ...BODY_ERRORS] as const satisfies ErrorCode[]
 
-/** What can happen to every request that looks something up, and to every answer (`response-gate.ts`). */
+/** What can happen to every request that looks something up, and to every answer (`error-handler.ts`). */
 const SERVICE_ERRORS = ['internal_error', 'service_unavailable', 'overloaded'] as const satisfies ErrorCode[]
 
 /** A declaration with the codes that it implies. */

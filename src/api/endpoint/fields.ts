@@ -6,7 +6,8 @@ import { DEFAULT_DAYS, MAX_DAYS } from '../../shared/reports/days.ts'
 import type { Id, IdKind } from '../../shared/platform/ids.ts'
 import { parseId } from '../../shared/platform/ids.ts'
 import { MAX_GRANT_CREDITS } from '../../shared/ledger/ledger.ts'
-import { isStorable } from '../../shared/platform/storable.ts'
+import { isStorable } from '../../shared/platform/text-fields.ts'
+import { messageOf } from '../../shared/platform/errors.ts'
 
 /** What a list is searched for; empty by default. */
 export const searchText = (description: string) =>
@@ -99,3 +100,21 @@ export const keyId = idOf('key', 'is not a key id')
 
 /** The id of a member. */
 export const memberId = idOf('user', 'is not the id of a member')
+
+/** The parameters of a path with one `:id`. Anything but an id of this kind is answered 404 with the message. */
+export const pathId = <K extends IdKind>(kind: K, description: string, message = messageOf('not_found')) =>
+  parsedId((text): Id<K> | null => parseId(kind, text), description, message)
+
+/** The same for an id that is written in another form. @param parse null if a text is none */
+export const parsedId = <T>(parse: (text: string) => T | null, description: string, message: string) =>
+  z.object({
+    id: z
+      .string()
+      .transform((text, context): T => {
+        const id = parse(text)
+        if (id !== null) return id
+        context.addIssue({ code: 'custom', message })
+        return z.NEVER
+      })
+      .meta({ description }),
+  })

@@ -11,10 +11,19 @@ import type { Offer } from '../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { nearestName } from '../../shared/platform/config/near-names.ts'
 import type { WebDeps } from '../deps.ts'
-import { id, listOf, ok, time } from './answer-schemas.ts'
-import { shownBudget } from './budget-schemas.ts'
+import { id, listOf, ok, time, credits } from './answer-schemas.ts'
 import type { RequestFacts } from './declaration.ts'
-import { limitsOf } from './holder-limits.ts'
+import { limitsOf } from './allowances.ts'
+import { PERIODS } from '../../shared/identity/budgets.ts'
+
+/** A budget, and what is used of it. */
+export const shownBudget = z.strictObject({
+  credits,
+  period: z.enum(PERIODS),
+  used: z.int().meta({ description: 'Credits of its calls in this period, pre-charges of open calls included.' }),
+  remaining: z.int().meta({ description: 'Credits left; never negative.' }),
+  resetsAt: time.nullable().meta({ description: 'When the next period begins; null for `total`.' }),
+})
 
 /** A key with its limits. */
 export const shownKey = z
@@ -100,7 +109,7 @@ export const rotation = {
 
 /**
  * Checks of limits that a schema cannot make.
- * @param standing of the account whose key it is; null where there is no such key @throws ApiError invalid_request.
+ * @param standing of the account whose key it is; null if there is no such key @throws ApiError invalid_request.
  */
 export function checkLimits(
   deps: Pick<WebDeps, 'config' | 'catalogue'>,

@@ -7,6 +7,10 @@ import { ApiError } from '../../shared/platform/errors.ts'
 import { FairQueue } from '../../shared/platform/fair-queue.ts'
 import type { Bounds } from './quota.ts'
 import { Quota } from './quota.ts'
+import type { Redis } from 'ioredis'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
+import type { Config } from '../../shared/platform/config/config.ts'
+import { secondsOf } from './allowances.ts'
 
 const MEGABYTE = 1024 * 1024
 
@@ -38,7 +42,7 @@ export class LargeBodies {
   /**
    * Waits for the turn of a body.
    * @returns what ends it
-   * @throws ApiError rate_limited where too many bytes wait already
+   * @throws ApiError rate_limited if too many bytes wait already
    */
   async turnOf(sender: string, bytes: number): Promise<() => void> {
     if (!this.waiting.take(sender, bytes)) {
@@ -48,5 +52,41 @@ export class LargeBodies {
     const { release } = await this.turns.take(sender, bytes)
     this.waiting.give(sender, bytes)
     return release
+  }
+}
+
+/** Refusals of large bodies per minute and account. One counts once for each 64 kB that its body begins. */
+const REFUSALS_PER_MINUTE = 600
+
+/**
+ * Counts the large bodies that each account had refused (docs/api/limits.md): a refusal costs nothing, but to read,
+ * parse and check its body costs as much as that of a call.
+ */
+export class LargeRefusals {
+  private readonly limiter: RateLimiterRedis
+
+  constructor(redis: Redis, { REDIS_PREFIX }: Pick<Config, 'REDIS_PREFIX'>) {
+    this.limiter = new RateLimiterRedis({
+      storeClient: redis,
+      keyPrefix: `${REDIS_PREFIX}:limit:refusals`,
+      points: REFUSALS_PER_MINUTE,
+      duration: 60,
+      rejectIfRedisNotReady: true,
+    })
+  }
+
+  /** @throws ApiError rate_limited if an account has had as much refused as it may */
+  async requireLeft(account: string): Promise<void> {
+    const counted = await this.limiter.get(account)
+    if (counted === null || counted.consumedPoints < REFUSALS_PER_MINUTE) return
+    throw new ApiError('rate_limited', {
+      message: 'Too many large requests of this account were refused. Send smaller ones, or wait.',
+      retryAfterSeconds: secondsOf(counted.msBeforeNext),
+    })
+  }
+
+  /** Counts a body that was refused. Never throws: the client gets its refusal even if it cannot be counted. */
+  async add(account: string, bytes: number): Promise<void> {
+    await this.limiter.penalty(account, Math.ceil(bytes / LARGE_BYTES)).catch(() => {})
   }
 }

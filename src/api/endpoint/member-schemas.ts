@@ -7,7 +7,7 @@ import { budget } from '../../shared/identity/key-fields.ts'
 import { PERIODS } from '../../shared/identity/budgets.ts'
 import { shownName } from '../../shared/platform/text-fields.ts'
 import { credits, id, ok, time } from './answer-schemas.ts'
-import { shownBudget } from './budget-schemas.ts'
+import { shownBudget } from './key-schemas.ts'
 
 /** What somebody may do for an account. */
 const memberRole = z.enum(MEMBER_ROLES).meta({

@@ -16,7 +16,7 @@ export class Quota {
   }
 
   /**
-   * Takes an amount for an account. @returns false, with nothing taken, where it or the process would hold too much.
+   * Takes an amount for an account. @returns false, with nothing taken, if it or the process would hold too much.
    */
   take(account: string, amount: number): boolean {
     const own = this.of(account) + amount

@@ -6,27 +6,24 @@ import type { z } from 'zod'
 import type { Membership } from '../../shared/identity/members.ts'
 import type { Principal } from '../../shared/identity/key-lookup.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
-import { ApiError } from '../../shared/platform/errors.ts'
+import { ApiError, isErrorCode } from '../../shared/platform/errors.ts'
 import { networkOf } from '../../shared/platform/net/networks.ts'
 import type { Allowance } from './allowances.ts'
-import { ALLOWANCE_HEADERS, allowanceHeaders } from './allowances.ts'
+import { ALLOWANCE_HEADERS, allowanceHeaders, limitsOf } from './allowances.ts'
 import type { WebDeps } from '../deps.ts'
 import type { Declaration, RequestFacts } from './declaration.ts'
 import { Reply, longestBody } from './declaration.ts'
 import { recordView } from '../../shared/action-log/recorded-views.ts'
 import type { LiveSession } from '../../shared/identity/sessions.ts'
-import { limitsOf } from './holder-limits.ts'
 import type { LimitUse } from './rate-limits.ts'
 import { viewOf } from '../operator/recorded-views.ts'
-import { clientAddress } from '../middleware/client-address.ts'
-import { beginAt } from '../middleware/envelope.ts'
+import { clientAddress, deviceOf } from '../middleware/client-address.ts'
+import { beginAt } from '../middleware/request-context.ts'
 import { onFinished } from '../server/on-finished.ts'
-import { deviceOf } from '../middleware/device.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
-import { maxBytesOf } from '../middleware/body-bytes.ts'
-import { hasBody, readJsonBody } from '../middleware/json-body.ts'
+import { hasBody, readJsonBody, maxBytesOf } from '../middleware/json-body.ts'
 import type { RequestState, Served } from '../middleware/request-context.ts'
-import { parseFields } from './parse-fields.ts'
+import { fieldFault, fieldPath, fieldRefusal } from '../../shared/platform/field-errors.ts'
 
 type Request = ParameterizedContext<RequestState>
 
@@ -141,7 +138,7 @@ function counter({ limit: name, per, perBytes, shown }: LimitUse, deps: WebDeps)
   }
 }
 
-/** How long a body states that it is; as long as it may be, where it states nothing. */
+/** How long a body states that it is; as long as it may be, if it states nothing. */
 const bytesOf = (ctx: Request): number =>
   ctx.get('transfer-encoding') === '' ? Number(ctx.get('content-length')) : maxBytesOf(ctx)
 
@@ -185,3 +182,17 @@ const factsOf = (ctx: Request, trustedHops: number, sent: JsonObject = {}): Requ
   device: () => deviceOf(ctx, trustedHops),
   sentFields: () => Object.keys(sent),
 })
+
+/**
+ * Parses a query or a body.
+ * @throws ApiError the code that a field's schema names as its message, else invalid_request whose message begins with
+ *   the field at fault.
+ */
+export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.infer<S> {
+  const parsed = schema.safeParse(fields, { error: fieldFault })
+  if (parsed.success) return parsed.data
+  const { path, message } = parsed.error.issues[0]!
+  const param = fieldPath(path)
+  if (isErrorCode(message) && message !== 'invalid_request') throw new ApiError(message, { param })
+  throw fieldRefusal(param, message)
+}

@@ -33,7 +33,7 @@ export const formFile = z
   .custom<FormFile>(isFile, { error: ({ input }) => (input === undefined ? 'is required' : 'must be a file') })
   .meta({ type: 'string', format: 'binary' })
 
-/** A number in a form, where it is a text; JSON's own where the endpoint takes that too. */
+/** A number in a form, if it is a text; JSON's own where the endpoint takes that too. */
 export const formNumber = <S extends z.ZodType>(schema: S) =>
   z.preprocess((value) => (typeof value === 'string' && NUMBER.test(value) ? Number(value) : value), schema)
 

@@ -104,7 +104,7 @@ type Run = { from: number; at: number; length: number }
 export class FormFile {
   /** Which of the files of its form it is, from 0. */
   readonly place: number
-  /** As its client calls it; empty where it has no name. */
+  /** As its client calls it; empty if it has no name. */
   readonly name: string
   /** The type that its client states. */
   readonly type: string

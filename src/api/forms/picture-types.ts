@@ -23,7 +23,7 @@ export async function withPictureTypes(body: JsonObject): Promise<JsonObject> {
   return { ...body, [TYPES]: new Map(await Promise.all(types)) }
 }
 
-/** The type of a picture of a body. @throws ApiError invalid_request that names its field where it is none */
+/** The type of a picture of a body. @throws ApiError invalid_request that names its field if it is none */
 export function pictureTypeOf(body: JsonObject, field: string, file: FormFile): MediaExtension {
   const extension = (body as Looked)[TYPES]?.get(file)
   if (extension) return extension

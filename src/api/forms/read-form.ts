@@ -13,7 +13,7 @@ import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { reportDefect } from '../../shared/platform/process/defects.ts'
 import { LARGE_BYTES } from '../endpoint/large-body-queue.ts'
 import type { JsonObject, LargeBody } from '../middleware/json-body.ts'
-import { maxBytesOf, tooLarge } from '../middleware/body-bytes.ts'
+import { maxBytesOf, tooLarge } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import type { Quota } from '../endpoint/quota.ts'
 import type { BodyMemory } from '../server/body-memory.ts'
@@ -39,7 +39,7 @@ type Request = ParameterizedContext<RequestState>
  * Reads a form. Its bytes are counted for its sender until it is released. One whose length is not stated is admitted
  * as one of the longest.
  * @throws ApiError unsupported_media_type, payload_too_large, or invalid_request that names the part; rate_limited and
- * overloaded where too much comes at once or too slowly. Nothing is left of it then.
+ * overloaded if too much comes at once or too slowly. Nothing is left of it then.
  */
 export async function readForm(
   ctx: Request,
@@ -276,7 +276,7 @@ const toFault = (error: unknown): ApiError =>
     ? endedEarly()
     : new ApiError('overloaded', { message: 'The file could not be taken. Nothing was charged.', cause: error })
 
-/** @throws ApiError invalid_request where the parts have no boundary */
+/** @throws ApiError invalid_request if the parts have no boundary */
 function parserOf({ headers }: IncomingMessage): BusboyInstance {
   try {
     return new Busboy({

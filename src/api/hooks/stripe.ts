@@ -10,7 +10,7 @@ import { done } from '../endpoint/answer-schemas.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { readBytes } from '../middleware/body-bytes.ts'
+import { readBytes } from '../middleware/json-body.ts'
 import { clientAddress } from '../middleware/client-address.ts'
 
 type Deps = Pick<WebDeps, 'config' | 'db' | 'bodyMemory' | 'log' | 'payments' | 'queues'>

@@ -7,6 +7,9 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../shared/platform/process/log.ts'
+import type { ParameterizedContext } from 'koa'
+import type { Device } from '../../shared/identity/sessions.ts'
+import type { RequestState } from './request-context.ts'
 
 /**
  * The client's IP address, IPv4-mapped IPv6 as IPv4, IPv6 in its canonical form without a zone; empty when it is not
@@ -25,10 +28,10 @@ export function warnOfProxies(
   trustedHops: number,
   log: Pick<Log, 'warn'>,
 ): (request: Pick<IncomingMessage, 'headers'>) => void {
-  let isSaid = trustedHops > 0
+  let isLogged = trustedHops > 0
   return ({ headers }) => {
-    if (isSaid || headers['x-forwarded-for'] === undefined) return
-    isSaid = true
+    if (isLogged || headers['x-forwarded-for'] === undefined) return
+    isLogged = true
     log.warn(UNTRUSTED_PROXY)
   }
 }
@@ -62,4 +65,14 @@ function canonicalAddress(text: string): string {
     .replace(/^([\d.]+):\d+$/, '$1')
     .replace(/%.*$/, '')
   return isIP(bare) === 0 ? '' : ipaddr.process(bare).toString()
+}
+
+const USER_AGENT_LENGTH = 200
+
+/** What a session remembers of its client. */
+export function deviceOf(ctx: ParameterizedContext<RequestState>, trustedHops: number): Device {
+  const userAgent = Array.from(ctx.get('user-agent').replace(/\p{Cc}/gu, ''))
+    .slice(0, USER_AGENT_LENGTH)
+    .join('')
+  return { userAgent, ip: clientAddress(ctx.req, trustedHops) }
 }

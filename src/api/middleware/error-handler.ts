@@ -1,31 +1,32 @@
 /**
- * The one place where an error becomes an answer. The cause of a defect is never sent.
+ * The one place where an error becomes an answer, whose cause is never sent if it is a defect; and the gate that every
+ * answer passes before its first byte.
  */
-import { PassThrough } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
 import { ApiError, RETRY_SECONDS, gatewayError, shouldRetry } from '../../shared/platform/errors.ts'
 import { isNotMigrated, isUnreachable } from '../../shared/platform/postgres/db.ts'
 import { reportDefect } from '../../shared/platform/process/defects.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
-import { isRedisAway, isRedisRefusing } from '../../shared/platform/redis/redis.ts'
+import { isRedisUnavailable, isRedisRefusing } from '../../shared/platform/redis/redis.ts'
 import type { SchemaGate } from '../../shared/platform/postgres/schema.ts'
 import { traceFields } from '../../shared/platform/process/trace.ts'
-import { envelopeFor, errorsOf, statusIn } from './envelope.ts'
-import { readAway } from '../server/unread-body.ts'
+import { envelopeFor, errorsOf, statusIn } from './request-context.ts'
 import { mayStillSend } from './json-body.ts'
 import type { Envelope, RequestState } from './request-context.ts'
-import type { Admit } from './response-gate.ts'
+import type { ResponseMemory } from '../server/response-memory.ts'
+import type { IncomingMessage } from 'node:http'
 
 /** Whether an error means that Postgres or Redis cannot be used now. */
-export function isServiceAway(error: unknown): boolean {
-  return isUnreachable(error) || (error instanceof Error && (isRedisAway(error) || isRedisRefusing(error)))
+export function isServiceUnavailable(error: unknown): boolean {
+  return isUnreachable(error) || (error instanceof Error && (isRedisUnavailable(error) || isRedisRefusing(error)))
 }
 
 /** What a thrown thing means to the client. What is missing from a schema that was never seen whole is no defect. */
 export function toApiError(error: unknown, schema: SchemaGate | undefined): ApiError {
   if (error instanceof ApiError) return error
   const isEarly = schema?.seen === false && isNotMigrated(error)
-  if (isEarly || isServiceAway(error)) return new ApiError('service_unavailable', { cause: error })
+  if (isEarly || isServiceUnavailable(error)) return new ApiError('service_unavailable', { cause: error })
   return new ApiError('internal_error', { cause: error })
 }
 
@@ -92,3 +93,75 @@ function bodyIn(envelope: Envelope, error: ApiError, { requestId }: RequestState
   if (ofDialect) return ofDialect.body(error, requestId)
   return { ok: false, error: { ...gatewayError(shownAs, message, param), ...(resetsAt !== undefined && { resetsAt }) } }
 }
+
+/** The most that is read of the rest of a body: in bytes, in ms, and in ms since its last byte. */
+const MOST = { bytes: 128 * 1024 * 1024, ms: 10_000, idleMs: 2_000 }
+
+/**
+ * Reads the rest of a body that is refused before it has come, and drops it: a connection that ends while its client
+ * still sends is reset, and most clients then never read the answer, but send all of it again. Resolves when the body
+ * has ended, or at these limits.
+ */
+function readAway(req: IncomingMessage): Promise<void> {
+  if (req.complete || req.destroyed) return Promise.resolve()
+  return new Promise((resolve) => {
+    let bytes = 0
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length
+      idle.refresh()
+      if (bytes > MOST.bytes) end()
+    }
+    const end = (): void => {
+      clearTimeout(idle)
+      clearTimeout(whole)
+      req.off('data', onData).off('end', end).off('close', end)
+      resolve()
+    }
+    const idle = setTimeout(end, MOST.idleMs)
+    const whole = setTimeout(end, MOST.ms)
+    req.on('data', onData).on('end', end).on('close', end)
+    req.resume()
+  })
+}
+
+/** Shorter answers are not counted, in bytes. */
+const UNCOUNTED_BYTES = 64 * 1024
+
+/** What a stream that waits for its reader holds: a piece of it, the next one, and what the socket has. In bytes. */
+const STREAM_BYTES = 256 * 1024
+
+/** Headers of an answer that do not apply to the error in its place. */
+const OF_ANSWER = ['Content-Disposition', 'Content-Range', 'ETag', 'Last-Modified']
+
+/** Admits the answer of a request. @throws ApiError overloaded if too much is unread already */
+type Admit = (ctx: Context & { state: RequestState }) => void
+
+/**
+ * The gate of a process. JSON becomes its text here, so that it is written once. A stream is counted by what writes it,
+ * if that has taken its hold; else a holder's is counted as one that waits for its reader.
+ */
+export const responseGate =
+  (memory: ResponseMemory): Admit =>
+  (ctx) => {
+    const { body } = ctx
+    if (ctx.respond === false || ctx.method === 'HEAD' || body === undefined || body === null) return
+    try {
+      if (body instanceof Readable) {
+        if (isOfHolder(ctx) && !memory.isCounted(ctx)) memory.hold(ctx).require(STREAM_BYTES)
+        return
+      }
+      const sent = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+      const bytes = Buffer.byteLength(sent)
+      const isCounted = bytes > UNCOUNTED_BYTES && !ctx.state.isAsset
+      if (isCounted) memory.hold(ctx).require(bytes)
+      // A socket copies what it cannot send of a text at once.
+      if (typeof sent === 'string' && (isCounted || sent !== body)) ctx.body = isCounted ? Buffer.from(sent) : sent
+    } catch (error) {
+      if (body instanceof Readable) body.destroy()
+      for (const name of OF_ANSWER) ctx.remove(name)
+      throw error
+    }
+  }
+
+const isOfHolder = ({ state: { principal, session } }: Context & { state: RequestState }): boolean =>
+  principal !== undefined || session !== undefined

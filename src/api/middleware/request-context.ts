@@ -1,8 +1,9 @@
 /**
- * What begins each request: its id, and its one log line.
+ * What begins each request: its id, its one log line, and the form of its answers.
  */
 import { randomUUID } from 'node:crypto'
 import type { Dialect } from '../../shared/chat/dialect.ts'
+import { dialectOf } from '../../shared/chat/dialect.ts'
 import type { IncomingMessage } from 'node:http'
 import type { Context, ParameterizedContext } from 'koa'
 import type { LiveSession } from '../../shared/identity/sessions.ts'
@@ -10,9 +11,11 @@ import type { WebDeps } from '../deps.ts'
 import type { CallId, KeyId, AccountId } from '../../shared/platform/ids.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
+import { statusOf } from '../../shared/platform/errors.ts'
 import type { SpanEnd } from '../../shared/platform/telemetry/telemetry.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'
 import { parseTraceparent } from '../../shared/platform/process/trace.ts'
+import type { ErrorForm } from '../../shared/chat/definition.ts'
 import { onFinished } from '../server/on-finished.ts'
 
 /**
@@ -37,7 +40,7 @@ export type RequestState = Trace & {
   acceptedAt: number
   /** The endpoint that serves the request. */
   endpoint?: Served
-  /** The form of errors where no endpoint serves it; the console's where absent. */
+  /** The form of errors where no endpoint serves it; the console's if absent. */
   envelope?: Envelope
   principal?: { keyId: KeyId; accountId: AccountId }
   /** The principal is what was read of the key within the last second; a refusal needs a look-up first. */
@@ -142,3 +145,27 @@ function accountOf({ principal, session }: RequestState): string | undefined {
   const accountId = (principal ?? session)?.accountId
   return accountId && publicId('account', accountId)
 }
+
+/** The form of errors of a request: its endpoint's, or Anthropic's where the client asks for it and can have it. */
+export function envelopeFor(ctx: Pick<ParameterizedContext<RequestState>, 'state' | 'get'>): Envelope {
+  const { endpoint, envelope = 'console' } = ctx.state
+  if (!endpoint) return envelope
+  if (endpoint.envelope === 'messages') return 'messages'
+  if (endpoint.anthropic && ctx.get('anthropic-version') !== '') return 'messages'
+  return endpoint.envelope ?? 'console'
+}
+
+/** Records which endpoint serves a request, and sets the id of its answer in the header that its clients read. */
+export function beginAt(ctx: ParameterizedContext<RequestState>, endpoint: Served): void {
+  ctx.state.endpoint = endpoint
+  const header = errorsOf(envelopeFor(ctx))?.requestIdHeader
+  if (header) ctx.set(header, ctx.state.requestId)
+}
+
+/** The errors of a dialect that has a form of its own; null of the gateway's and the console's forms. */
+export const errorsOf = (envelope: Envelope): ErrorForm | null =>
+  envelope === 'gateway' || envelope === 'console' ? null : dialectOf(envelope).errors
+
+/** The HTTP status of a code in this form. */
+export const statusIn = (envelope: Envelope, code: ErrorCode): number =>
+  (errorsOf(envelope)?.statusOf ?? statusOf)(code)

@@ -8,9 +8,20 @@ import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { messageOf, shouldRetry } from '../../shared/platform/errors.ts'
 import { errorSchema } from '../endpoint/answer-schemas.ts'
 import type { DeclaredAnswer, Endpoint, Auth } from '../endpoint/declaration.ts'
-import { statusIn } from '../middleware/envelope.ts'
+import { statusIn } from '../middleware/request-context.ts'
 import type { Envelope } from '../middleware/request-context.ts'
-import { commonHeaders, retryHeaders } from './headers.ts'
+
+/** On every answer. */
+const commonHeaders = z.object({
+  'X-Request-Id': z.string().meta({
+    description: 'The id of this request: your own, if you sent one of at most 128 letters, digits and `._:+/=@-`.',
+  }),
+})
+
+/** On 429 and 503. */
+const retryHeaders = z.object({
+  'Retry-After': z.int().optional().meta({ description: 'When to try again, in whole seconds.' }),
+})
 
 /** What the document describes of an endpoint. */
 export type Described = Omit<Endpoint, 'auth' | 'limits' | 'errors' | 'offered' | 'serve'> & {

@@ -32,7 +32,7 @@ const filters = {
 
 type Query = z.output<z.ZodObject<typeof filters>>
 
-/** The filter that a query means; null where it names somebody unknown. */
+/** The filter that a query means; null if it names somebody unknown. */
 async function narrowed(db: Db, { account, operator: auth, ...rest }: Query): Promise<ActionFilter | null> {
   const named = async (text: string) => (await findUserByEmail(db, text.trim().toLowerCase())) ?? null
   const filter: ActionFilter = filterOf(rest)

@@ -14,7 +14,7 @@ import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { operator } from '../endpoint/auth.ts'
 
 /** How long a process caches what it read, in ms: every page asks for it repeatedly. */
-const KEPT_MS = 5000
+const CACHE_MS = 5000
 
 const level = z.enum(LEVELS, { error: `must be one of ${LEVELS.join(', ')}` })
 
@@ -32,9 +32,9 @@ export const showBanner = endpoint({
   answers: { 200: { description: 'The banner that is to be shown now; null: none.', schema: bannerAnswer } },
   errors: ['service_unavailable', 'internal_error'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const standing = cachedReading({ forMs: KEPT_MS }, () => findBanner(db))
+  const current = cachedReading({ forMs: CACHE_MS }, () => findBanner(db))
   return async () => {
-    const found = await standing()
+    const found = await current()
     const now = new Date().toISOString()
     const isShown = found && found.from <= now && (found.until === null || found.until > now)
     return { ok: true, banner: isShown ? found : null }

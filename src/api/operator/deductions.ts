@@ -9,8 +9,7 @@ import { label } from '../../shared/platform/text-fields.ts'
 import { credits, id, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { creditAmount } from '../endpoint/fields.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { creditAmount, pathId } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
 
 /** Takes credits from an account. */

@@ -2,7 +2,6 @@
  * /api/operator: the keys of any account.
  */
 import { z } from 'zod'
-import { standingOfKey } from '../../shared/identity/account-limits.ts'
 import { allOf } from '../../shared/identity/members.ts'
 import { listKeys } from '../../shared/identity/shown-key.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
@@ -14,8 +13,9 @@ import { enqueueMail } from '../console/enqueue-mail.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { checkLimits, keyAnswer, keyChangesBody, listedKeys, shownKey, warningsOf } from '../endpoint/key-schemas.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pathId } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
+import { standingOfKey } from '../../shared/identity/api-keys.ts'
 
 const declared = { tag: 'Operators', auth: operator } as const
 

@@ -2,14 +2,14 @@
  * /api/operator/accounts/:id/limits: the limits of an account that replace the usual ones.
  */
 import { z } from 'zod'
-import { accountLimitFields } from '../../shared/identity/limit-fields.ts'
+import { accountLimitFields } from '../../shared/identity/account-limits.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
 import { setAccountLimits } from '../../shared/operators/changes.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { ok } from '../endpoint/answer-schemas.ts'
 import { operator } from '../endpoint/auth.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pathId } from '../endpoint/fields.ts'
 import type { WebDeps } from '../deps.ts'
 import { operatedAccount } from './answers.ts'
 

@@ -1,6 +1,6 @@
 /** /api/operator/overview: the state of the service at a glance. */
 import { z } from 'zod'
-import { totalsOfAccounts } from '../../shared/identity/totals.ts'
+import { totalsOfAccounts } from '../../shared/identity/accounts.ts'
 import { oldestQueued } from '../../shared/reports/backlog.ts'
 import { tallyLastDay } from '../../shared/reports/last-day.ts'
 import { QUEUE_NAMES, isModality } from '../../shared/terms/kinds.ts'
@@ -18,7 +18,7 @@ import { DASHBOARD_PATH } from '../ops/dashboard.ts'
 import { operator } from '../endpoint/auth.ts'
 
 /** How long a reading is cached, in ms: operators who read at the same time, or reload, cost one. */
-const KEPT_MS = 10_000
+const CACHE_MS = 10_000
 
 /** How many accounts and models are named. */
 const TOP = 5
@@ -86,7 +86,7 @@ export const showOverview = endpoint({
     'Figures are of the last 24 hours unless stated otherwise, and may be 10 seconds old; with millions of calls a ' +
     'day, up to a minute.',
   answers: { 200: { description: 'The figures.', schema: overview } },
-}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => cachedReading({ forMs: KEPT_MS }, () => read(deps)))
+}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => cachedReading({ forMs: CACHE_MS }, () => read(deps)))
 
 async function read({
   config,

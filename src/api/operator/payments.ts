@@ -22,8 +22,7 @@ import { checkNow } from '../billing/payments.ts'
 import { createCursors } from '../console/cursors.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pageCursor, pageLimit, searchText } from '../endpoint/fields.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pageCursor, pageLimit, searchText, pathId } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
 
 const declared = { tag: 'Operators', auth: operator, offered: sells } as const

@@ -14,8 +14,7 @@ import { createCursors } from '../console/cursors.ts'
 import { enqueueMail } from '../console/enqueue-mail.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pageCursor, pageLimit } from '../endpoint/fields.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pageCursor, pageLimit, pathId } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
 
 const declared = { tag: 'Operators', auth: operator } as const
@@ -87,7 +86,7 @@ export const discardMail = endpoint({
 })
 
 /** How long the report on upstreams is cached, in ms: operators who read at the same time, or reload, cost one. */
-const KEPT_MS = 10_000
+const CACHE_MS = 10_000
 
 const upstreamReport = z
   .strictObject({
@@ -120,6 +119,6 @@ export const showUpstreams = endpoint({
   description: 'It may be 10 seconds old.',
   answers: { 200: { description: 'Upstreams that had calls in the last 24 hours.', schema: listOf(upstreamReport) } },
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const report = cachedReading({ forMs: KEPT_MS }, () => reportUpstreams(db))
+  const report = cachedReading({ forMs: CACHE_MS }, () => reportUpstreams(db))
   return async () => ({ ok: true, data: await report() })
 })

@@ -12,8 +12,7 @@ import { createCursors } from '../console/cursors.ts'
 import { shownSession } from '../console/sessions.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pageCursor, pageLimit } from '../endpoint/fields.ts'
-import { pathId } from '../endpoint/path-id.ts'
+import { pageCursor, pageLimit, pathId } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
 
 const declared = {

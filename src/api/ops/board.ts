@@ -44,7 +44,7 @@ export class Board implements IServerAdapter {
     this.readBody = readBody
   }
 
-  /** What answers requests below `basePath`. @throws ApiError not_found; the error of Redis where it is unreachable */
+  /** What answers requests below `basePath`. @throws ApiError not_found; the error of Redis if it is unreachable */
   middleware(): (ctx: Context) => Promise<void> {
     const dispatch = this.router.routes() as unknown as Middleware
     return async (ctx) => {

@@ -38,7 +38,7 @@ export class Hold {
     onFinished(ctx, () => this.end())
   }
 
-  /** Sets how many bytes are on the way now. @returns false, with nothing changed, where that is too much. */
+  /** Sets how many bytes are on the way now. @returns false, with nothing changed, if that is too much. */
   set(bytes: number): boolean {
     // A closed connection holds nothing.
     const next = this.isOver ? 0 : bytes
@@ -107,7 +107,7 @@ export class ResponseMemory {
     return this.holds.has(res)
   }
 
-  /** Counts a change of what an answer has on its way. @returns false, with nothing changed, where that is too much. */
+  /** Counts a change of what an answer has on its way. @returns false, with nothing changed, if that is too much. */
   change(one: Hold, before: number, now: number): boolean {
     if (now > before && !this.take(one.account, now - before)) return false
     if (now < before) this.unread.give(one.account, before - now)

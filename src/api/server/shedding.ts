@@ -13,7 +13,7 @@ import { KINDS, MODALITIES, mapKinds } from '../../shared/terms/kinds.ts'
 const MAX_WAITING = 20_000
 
 /** How often the depth of the queues is read, in ms. It is a hint: a little over the bound does no harm. */
-const LOOK_MS = 1000
+const CHECK_MS = 1000
 
 /** Seconds after which a shed client may try again. */
 const RETRY_SECONDS = 5
@@ -24,7 +24,7 @@ export type Load = ReturnType<typeof createLoad>
 /** Watches the queues until `stop`. */
 export function createLoad(queues: Queues, replies: Pick<Replies, 'waiting'>, log: Log) {
   const queued = mapKinds(() => 0)
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     try {
       for (const modality of MODALITIES) queued[modality] = await queues.depth(modality)
     } catch (error) {
@@ -32,10 +32,10 @@ export function createLoad(queues: Queues, replies: Pick<Replies, 'waiting'>, lo
     }
   }
   const timer = setInterval(() => {
-    look().catch(reportDefect)
-  }, LOOK_MS)
+    check().catch(reportDefect)
+  }, CHECK_MS)
   return {
-    /** @throws ApiError overloaded where a new call of this modality would wait too long. */
+    /** @throws ApiError overloaded if a new call of this modality would wait too long. */
     admit(modality: Modality): void {
       if (queued[modality] >= KINDS[modality].maxQueued || replies.waiting() >= MAX_WAITING) {
         throw new ApiError('overloaded', { retryAfterSeconds: RETRY_SECONDS })

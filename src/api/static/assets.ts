@@ -35,7 +35,7 @@ export type Asset = {
 
 /**
  * The folder with the project's package.json, above this file: source and compiled code lie at different depths.
- * @throws where it does not exist
+ * @throws if it does not exist
  */
 export function projectFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
@@ -48,7 +48,7 @@ export function projectFolder(): string {
 
 /**
  * Reads a file to serve, and its compressed forms next to it.
- * @throws where it does not exist, or is of no type that a page needs
+ * @throws if it does not exist, or is of no type that a page needs
  */
 export function readAsset(path: string): Asset {
   const type = TYPES[extname(path)]

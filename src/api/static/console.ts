@@ -78,7 +78,7 @@ const FOREVER = 'public, max-age=31536000, immutable'
 
 /**
  * Adds the console to the table of endpoints. `folder` is where the build put it; `admit` decides who gets its pages.
- * @returns what serves the console's document at any path, undefined where the console is not built
+ * @returns what serves the console's document at any path, undefined if the console is not built
  */
 export function routeConsole(
   router: Router<RequestState>,

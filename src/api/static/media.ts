@@ -79,12 +79,12 @@ export async function sendMedia(
   ctx: Context,
   media: MediaReader,
   name: MediaName,
-  kept: { file: string; redirect: string },
+  cacheControl: { file: string; redirect: string },
 ): Promise<void> {
   const found = await locate(media, name, ctx.method === 'HEAD' ? 'HEAD' : 'GET')
   if (!found) throw new ApiError('not_found')
-  if (found.kind === 'file') return sendFile(ctx, name, found, kept.file)
-  ctx.set('Cache-Control', kept.redirect)
+  if (found.kind === 'file') return sendFile(ctx, name, found, cacheControl.file)
+  ctx.set('Cache-Control', cacheControl.redirect)
   ctx.redirect(found.url)
 }
 

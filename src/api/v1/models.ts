@@ -15,8 +15,8 @@ import { ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { apiKey, mayCall } from '../endpoint/auth.ts'
-import { parseFields } from '../endpoint/parse-fields.ts'
-import { envelopeFor } from '../middleware/envelope.ts'
+import { parseFields } from '../endpoint/serve.ts'
+import { envelopeFor } from '../middleware/request-context.ts'
 import {
   anthropicHeaders,
   anthropicModel,
@@ -26,7 +26,7 @@ import {
   presentForAnthropic,
 } from './anthropic-models.ts'
 import { clientFieldsOf, dollarPricesOf, listedModel, listedModels } from './client-fields.ts'
-import { versionOf } from './calls/price-guards.ts'
+import { versionOf } from './calls/call-headers.ts'
 import { READ_LIMITS, allowanceHeaders, gateway } from './declared.ts'
 
 /** An element of the model list, less what only clients read. */
@@ -51,7 +51,7 @@ export type ModelEntry = {
   maxDimensions?: number
   /** Rankings: the tokens that count as one document, where the catalogue states it. */
   documentTokens?: number
-  /** Media and transcriptions: the rows of the price, where it has some. */
+  /** Media and transcriptions: the rows of the price, if it has some. */
   prices?: MediaModel['prices']
   /** Media: what the catalogue states. */
   durations?: MediaModel['durations']

@@ -5,7 +5,7 @@
 /** One event: `message` where the server names none. */
 export type ServerEvent = { event: string; data: string }
 
-/** Reads the events of an answer until it ends. @throws where the connection breaks. */
+/** Reads the events of an answer until it ends. @throws if the connection breaks. */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
   const reader = body.getReader()
   const decoder = new TextDecoder()

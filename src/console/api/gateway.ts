@@ -52,7 +52,7 @@ export async function fetchAnswer(key: string, id: string): Promise<Record<strin
   return (await response.json()) as Record<string, unknown>
 }
 
-/** The credits that a call would be charged now. @throws Problem; where the call would be refused, what is wrong */
+/** The credits that a call would be charged now. @throws Problem; if the call would be refused, what is wrong */
 export async function quote(
   kind: 'chat' | 'image' | 'video',
   key: string,

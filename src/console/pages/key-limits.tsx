@@ -105,9 +105,9 @@ export function EditKey({ apiKey, close, changed, change = changeKey }: Props & 
   const { busy, problem, submits } = useSubmit()
   const [warnings, setWarnings] = useState<string[]>([])
   const submit = submits(async (texts) => {
-    const { key, warnings: said } = await change(apiKey.id, limitsOf(texts, apiKey))
+    const { key, warnings: reported } = await change(apiKey.id, limitsOf(texts, apiKey))
     changed(key)
-    if (said) setWarnings(said)
+    if (reported) setWarnings(reported)
     else close()
   })
   return (

@@ -239,9 +239,9 @@ const Again = () => (
 
 export function ResetPage() {
   const { token, stage, link, come, paste } = useLink()
-  const [said, setSaid] = useState('')
+  const [outcome, setOutcome] = useState('')
   if (stage === 'missing') return <Missing paste={paste} />
-  if (stage === 'ready') return <Reset key={link} token={token} come={come} say={setSaid} />
+  if (stage === 'ready') return <Reset key={link} token={token} come={come} say={setOutcome} />
   if (stage === 'invalid')
     return (
       <Invalid next={<Again />}>
@@ -251,7 +251,7 @@ export function ResetPage() {
     )
   return (
     <Card title="Your password has been changed" announce>
-      <p class="soft">All sessions of your account have ended. {said}</p>
+      <p class="soft">All sessions of your account have ended. {outcome}</p>
       <SignIn />
     </Card>
   )

@@ -25,20 +25,20 @@ const LOW_DAYS = 3
 
 export function Unverified() {
   const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
+  const [outcome, setOutcome] = useState<string | null>(null)
   if (!account.value || account.value.user.emailVerified) return null
   return (
     <div class="notice" role="status">
       <span>
-        {said ?? <>Your address {account.value.user.email} is not verified yet. Open the link in our e-mail.</>}
+        {outcome ?? <>Your address {account.value.user.email} is not verified yet. Open the link in our e-mail.</>}
         {problem && <strong> {problem.sentence}</strong>}
       </span>
-      {said === null && (
+      {outcome === null && (
         <Action
           class="small quiet"
           busy={busy}
           busyText="Sending…"
-          onClick={() => run(async () => setSaid((await resend()).message))}
+          onClick={() => run(async () => setOutcome((await resend()).message))}
         >
           Send it again
         </Action>

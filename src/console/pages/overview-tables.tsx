@@ -11,7 +11,7 @@ import { Table } from '../parts/table.tsx'
 /** What usage is divided by. */
 export type By = 'model' | 'key' | 'member'
 
-/** One model or key over the whole time. Its latency is null where none of its calls succeeded. */
+/** One model or key over the whole time. Its latency is null if none of its calls succeeded. */
 type Total = Omit<UsedOn, 'day'> & { p50Ms: number | null; p95Ms: number | null }
 
 /** Adds up the days of each model or key, the most expensive first. @param latencyOf by its name */

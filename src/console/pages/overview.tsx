@@ -210,7 +210,7 @@ function Choose({ label, words, value, name, query }: ChooseProps) {
   )
 }
 
-/** Chooses the key whose usage is shown; nothing where there is no choice. */
+/** Chooses the key whose usage is shown; nothing if there is no choice. */
 function OfKey({ keys, query }: { keys: ApiKey[]; query: Record<string, string> }) {
   if (keys.length < 2 && !query.keyId) return null
   const words = { '': 'All keys', ...Object.fromEntries(keys.map((key) => [key.id, labelOf(key)])) }

@@ -120,12 +120,12 @@ export function SignUpPage() {
 
 export function ForgotPage() {
   const { busy, problem, submits } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
-  const submit = submits(async ({ email = '' }) => setSaid((await forgot(email)).message))
-  if (said !== null) {
+  const [outcome, setOutcome] = useState<string | null>(null)
+  const submit = submits(async ({ email = '' }) => setOutcome((await forgot(email)).message))
+  if (outcome !== null) {
     return (
       <Card title="Check your inbox" announce>
-        <p class="soft">{said} The link works once, within 30 minutes.</p>
+        <p class="soft">{outcome} The link works once, within 30 minutes.</p>
         <p class="links">
           <a href="/sign-in">Back to sign-in</a>
         </p>

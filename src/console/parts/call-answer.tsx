@@ -4,8 +4,8 @@
 import { useState } from 'preact/hooks'
 import type { Dialect } from '../api/call-forms.ts'
 import { fetchAnswer } from '../api/gateway.ts'
-import type { Said } from '../api/said.ts'
-import { saidIn } from '../api/said.ts'
+import type { AnswerPart } from '../api/answer-parts.ts'
+import { answerParts } from '../api/answer-parts.ts'
 import { useLoad } from '../state/load.ts'
 import { withPlaygroundKey } from '../state/playground-key.ts'
 import { Code, ErrorMessage, Loading } from './basics.tsx'
@@ -27,33 +27,33 @@ function Answer({ id, dialect }: { id: string; dialect: Dialect }) {
   if (answer.problem?.code === 'result_expired') return <p class="soft">The answer is no longer kept.</p>
   if (answer.problem) return <ErrorMessage problem={answer.problem} retry={answer.reload} />
   if (!answer.data) return <Loading rows={3} />
-  const said = saidIn(dialect, answer.data)
+  const parts = answerParts(dialect, answer.data)
   return (
     <div data-testid="answer">
-      {said.length === 0 && <p class="soft">The model said nothing.</p>}
-      {said.map((one, index) => (
-        <Part key={index} said={one} />
+      {parts.length === 0 && <p class="soft">The model said nothing.</p>}
+      {parts.map((one, index) => (
+        <Part key={index} part={one} />
       ))}
     </div>
   )
 }
 
-function Part({ said }: { said: Said }) {
-  if (said.is === 'tool') {
+function Part({ part }: { part: AnswerPart }) {
+  if (part.is === 'tool') {
     return (
       <>
         <p>
-          Calls the tool <code>{said.name}</code>
+          Calls the tool <code>{part.name}</code>
         </p>
-        <Code text={said.input} />
+        <Code text={part.input} />
       </>
     )
   }
-  if (said.is === 'text') return <Markdown text={said.text} />
+  if (part.is === 'text') return <Markdown text={part.text} />
   return (
     <details>
       <summary>Thinking</summary>
-      <Markdown text={said.text} />
+      <Markdown text={part.text} />
     </details>
   )
 }

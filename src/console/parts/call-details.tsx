@@ -91,7 +91,7 @@ type Fact = [name: string, value: ComponentChildren]
 type FactsProps = {
   call: CallRecord
   keyName?: string
-  /** The price that it was charged by, in words; its version where absent. */
+  /** The price that it was charged by, in words; its version if absent. */
   price?: string
 }
 

@@ -66,7 +66,7 @@ export const CREDITS: Column<Outcome> = {
   ),
 }
 
-/** The tokens that went in and came out, where there are any; on a phone they are among the call's details. */
+/** The tokens that went in and came out, if there are any; on a phone they are among the call's details. */
 const TOKENS: Column<Pick<CallRecord, 'inputTokens' | 'outputTokens'>> = {
   header: 'Tokens',
   right: true,

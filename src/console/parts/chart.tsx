@@ -3,7 +3,7 @@
  */
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { UsageRow } from '../api/endpoints.ts'
-import { shown } from '../state/theme.ts'
+import { appliedTheme } from '../state/theme.ts'
 import { BarChart } from './bar-chart.ts'
 import { dayText, number } from './format.ts'
 
@@ -63,13 +63,13 @@ type ChartProps = {
 /** The chart of a usage. `usage` undefined: on its way; its place is reserved. */
 export function UsageChart({ usage, days, measure, others, choose }: ChartProps) {
   const stack = useMemo(() => stackOf(usage ?? [], days, measure, others), [usage, days, measure, others])
-  return <StackChart stack={stack} isThere={usage !== undefined} text={number} choose={choose} />
+  return <StackChart stack={stack} isLoaded={usage !== undefined} text={number} choose={choose} />
 }
 
 type StackProps = {
   stack: Stack
   /** Its numbers have come; until then its place is reserved. */
-  isThere: boolean
+  isLoaded: boolean
   /** A value as people read it. */
   text: (value: number) => string
   /** A day was pressed. */
@@ -77,19 +77,26 @@ type StackProps = {
 }
 
 /** Bars of a day each, stacked. */
-export function StackChart({ stack, isThere, text, choose }: StackProps) {
+export function StackChart({ stack, isLoaded, text, choose }: StackProps) {
   const { days, rows } = stack
   const place = useRef<HTMLDivElement>(null)
   const chart = useRef<BarChart | null>(null)
   const [day, setDay] = useState<number | null>(null)
-  const colours = COLOURS[shown.value]
+  const colours = COLOURS[appliedTheme.value]
   // In the frame that shows its numbers, not in the one after it.
   useLayoutEffect(() => {
-    if (!isThere) return undefined
-    const made = new BarChart(place.current!, { days, rows, colours, ink: INK[shown.value], dayText, valueText: text })
+    if (!isLoaded) return undefined
+    const made = new BarChart(place.current!, {
+      days,
+      rows,
+      colours,
+      ink: INK[appliedTheme.value],
+      dayText,
+      valueText: text,
+    })
     chart.current = made
     return () => made.end()
-  }, [stack, shown.value, isThere])
+  }, [stack, appliedTheme.value, isLoaded])
   const point = (to: number | null): void => {
     chart.current?.mark(to)
     setDay(to)

@@ -278,20 +278,20 @@ export function fieldsOf(event: Event): Record<string, string> {
 }
 
 /**
- * A form that stays open: it shows what was done, and is empty again where `form` is its `form`.
+ * A form that stays open: it shows what was done, and is empty again if `form` is its `form`.
  * `submits` makes the handler that submits it, of work on its fields that answers with what was done.
  */
 export function useStaying() {
   const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
+  const [outcome, setOutcome] = useState<string | null>(null)
   const form = useRef<HTMLFormElement>(null)
   const submits = (work: (fields: Record<string, string>) => Promise<string>) => (event: Event) => {
     const fields = fieldsOf(event)
-    setSaid(null)
+    setOutcome(null)
     run(async () => {
-      setSaid(await work(fields))
+      setOutcome(await work(fields))
       form.current?.reset()
     })
   }
-  return { busy, problem, said, form, submits }
+  return { busy, problem, outcome, form, submits }
 }

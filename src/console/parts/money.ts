@@ -24,7 +24,7 @@ export const money = (minor: number, currency: string): string =>
 /** A whole number of minor units as the text of a field, without the currency: 10.00. */
 export const majorText = decimalText
 
-/** What was typed into a field, in minor units; null where it is not an amount that can be paid in this currency. */
+/** What was typed into a field, in minor units; null if it is not an amount that can be paid in this currency. */
 export function minorOf(text: string, currency: string): number | null {
   const found = /^(\d{1,9})(?:[.,](\d{1,3}))?$/.exec(text.trim())
   const digits = digitsOf(currency)
@@ -37,7 +37,7 @@ export function minorOf(text: string, currency: string): number | null {
 export const creditsFor = (minor: number, { creditsPer, perMinor }: TopUp): number =>
   Number((BigInt(minor) * BigInt(creditsPer)) / BigInt(perMinor))
 
-/** Why an amount cannot be bought, in a sentence; null where it can. */
+/** Why an amount cannot be bought, in a sentence; null if it can. */
 export function amountFault(minor: number | null, { currency, minMinor, maxMinor }: TopUp): string | null {
   if (minor === null) return 'Enter an amount, like 25.00.'
   if (minor >= minMinor && minor <= maxMinor) return null
@@ -45,7 +45,7 @@ export function amountFault(minor: number | null, { currency, minMinor, maxMinor
 }
 
 /**
- * What credits are worth at the rate that they are sold at, like "about €4.20"; null where none are sold. Less than the
+ * What credits are worth at the rate that they are sold at, like "about €4.20"; null if none are sold. Less than the
  * smallest coin is "less than €0.01".
  */
 export function worth(credits: number): string | null {
@@ -55,7 +55,7 @@ export function worth(credits: number): string | null {
   return minor === 0 ? `less than ${money(1, rate.currency)}` : `about ${money(minor, rate.currency)}`
 }
 
-/** What a few credits are worth, to a hundredth of the smallest coin: "€0.001"; null where none are sold. */
+/** What a few credits are worth, to a hundredth of the smallest coin: "€0.001"; null if none are sold. */
 function exactWorth(credits: number): string | null {
   const rate = account.value?.buying?.rate
   if (!rate) return null
@@ -69,7 +69,7 @@ function exactWorth(credits: number): string | null {
   return format.format((credits * perMinor) / creditsPer / 10 ** digitsOf(currency))
 }
 
-/** What the price of a model is worth, like "about €1.00 in · €3.00 out"; null where no credits are sold. */
+/** What the price of a model is worth, like "about €1.00 in · €3.00 out"; null if no credits are sold. */
 export function priceWorth({ pricing, credits }: ModelEntry): string | null {
   const [first, second] = (
     pricing && 'perTokens' in pricing

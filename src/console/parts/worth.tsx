@@ -5,7 +5,7 @@ import type { ModelEntry } from '../api/endpoints.ts'
 import { priceText } from './format.ts'
 import { priceWorth, worth } from './money.ts'
 
-/** What an amount is worth; nothing where no credits are sold. */
+/** What an amount is worth; nothing if no credits are sold. */
 export function Worth({ credits }: { credits: number }) {
   const text = worth(credits)
   return text === null ? null : <small class="soft"> ({text})</small>

@@ -7,7 +7,7 @@ import { getAccount } from '../api/endpoints.ts'
 import { readEvents } from '../api/event-reader.ts'
 import { belongsTo } from './acting-for.ts'
 import { endSession, hasEnded, signedInAs, token } from './session.ts'
-import type { Told } from './shared-stream.ts'
+import type { Notice } from './shared-stream.ts'
 import { followTogether } from './shared-stream.ts'
 
 /** Pauses before a broken stream is opened again, in ms; the last one repeats. */
@@ -80,7 +80,7 @@ effect(() => {
   if (mine === null || hasEnded.value) return undefined
   const over = new AbortController()
   loadAccount().catch(reportError)
-  followTogether(mine, over.signal, (until, tell, again) => read(mine, until, tell, again), takeTold).catch(
+  followTogether(mine, over.signal, (until, notify, again) => read(mine, until, notify, again), takeNotice).catch(
     (error: unknown) => {
       // The wait for the lock ends so where the session is over.
       if (!over.signal.aborted) reportError(error)
@@ -94,37 +94,47 @@ effect(() => {
 })
 
 /** Reads the stream, opening it again whenever it breaks. `again`: what came before may have been missed. */
-async function read(session: string, over: AbortSignal, tell: (told: Told) => void, again: boolean): Promise<void> {
+async function read(
+  session: string,
+  over: AbortSignal,
+  notify: (notice: Notice) => void,
+  again: boolean,
+): Promise<void> {
   for (let tries = 0; !over.aborted; tries++) {
     const began = performance.now()
-    await listen(session, over, tell, again || tries > 0).catch(() => {})
+    await listen(session, over, notify, again || tries > 0).catch(() => {})
     if (over.aborted) return
     const lasted = performance.now() - began > PAUSES_MS.at(-1)!
     // A stream that ended is opened again at once; one that cannot be opened is shown.
-    tell({ state: { live: false, reconnecting: tries > 0 && !lasted } })
+    notify({ state: { live: false, reconnecting: tries > 0 && !lasted } })
     if (lasted) tries = 0
     await pause(PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]!, over)
   }
 }
 
-async function listen(session: string, over: AbortSignal, tell: (told: Told) => void, again: boolean): Promise<void> {
+async function listen(
+  session: string,
+  over: AbortSignal,
+  notify: (notice: Notice) => void,
+  again: boolean,
+): Promise<void> {
   const response = await fetch('/api/events', {
     headers: { authorization: `Bearer ${session}` },
     cache: 'no-store',
     credentials: 'omit',
     signal: over,
   })
-  if (response.status === 401) tell({ event: { event: 'signed_out', data: '' } })
+  if (response.status === 401) notify({ event: { event: 'signed_out', data: '' } })
   if (!response.ok || !response.body) return
-  tell({ state: { live: true, reconnecting: false } })
-  if (again) tell({ event: { event: 'refresh', data: '' } })
-  for await (const event of readEvents(response.body)) tell({ event })
+  notify({ state: { live: true, reconnecting: false } })
+  if (again) notify({ event: { event: 'refresh', data: '' } })
+  for await (const event of readEvents(response.body)) notify({ event })
 }
 
-function takeTold(told: Told): void {
-  if ('event' in told) return take(told.event.event, told.event.data)
-  live.value = told.state.live
-  reconnecting.value = told.state.reconnecting
+function takeNotice(notice: Notice): void {
+  if ('event' in notice) return take(notice.event.event, notice.event.data)
+  live.value = notice.state.live
+  reconnecting.value = notice.state.reconnecting
 }
 
 function take(event: string, data: string): void {

@@ -61,8 +61,8 @@ export async function converse(lane: Lane, fields: ChatFields): Promise<void> {
     const old = lane.peek()
     if (old.running === controller) lane.value = { ...old, ...changes(old) }
   }
-  const said = fields.messages.filter(({ role }) => role !== 'system')
-  const messages: ChatMessage[] = [...said, { role: 'assistant', content: '' }]
+  const dialogue = fields.messages.filter(({ role }) => role !== 'system')
+  const messages: ChatMessage[] = [...dialogue, { role: 'assistant', content: '' }]
   lane.value = { ...EMPTY, messages, running: controller }
   try {
     const { callId, updates } = await withPlaygroundKey((key) => chat(key, fields, controller.signal))

@@ -7,13 +7,13 @@
 import type { ServerEvent } from '../api/event-reader.ts'
 
 /** What the tab with the stream sends to the others, and itself: events, and how the stream is doing. */
-export type Told = { event: ServerEvent } | { state: StreamState }
+export type Notice = { event: ServerEvent } | { state: StreamState }
 
 /** Whether events arrive now; whether they have before, and have not for longer than a stream takes to reconnect. */
 export type StreamState = { live: boolean; reconnecting: boolean }
 
 /** A new tab asks for the state of the stream. */
-type Message = Told | 'ask'
+type Message = Notice | 'ask'
 
 /**
  * Follows a session together with the other tabs, until `over`.
@@ -23,8 +23,8 @@ type Message = Told | 'ask'
 export async function followTogether(
   session: string,
   over: AbortSignal,
-  read: (over: AbortSignal, tell: (told: Told) => void, again: boolean) => Promise<void>,
-  take: (told: Told) => void,
+  read: (over: AbortSignal, notify: (notice: Notice) => void, again: boolean) => Promise<void>,
+  take: (notice: Notice) => void,
 ): Promise<void> {
   if (!('locks' in navigator)) return readWhileShown(over, (shown, again) => read(shown, take, again))
   const name = `tollgate.events.${session}`
@@ -43,13 +43,13 @@ export async function followTogether(
     channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
       if (data === 'ask' && !over.aborted) post({ state })
     })
-    const tell = (told: Told): void => {
+    const notify = (notice: Notice): void => {
       if (over.aborted) return
-      if ('state' in told) ({ state } = told)
-      take(told)
-      post(told)
+      if ('state' in notice) ({ state } = notice)
+      take(notice)
+      post(notice)
     }
-    await read(over, tell, hasOthers)
+    await read(over, notify, hasOthers)
   })
 }
 

@@ -4,7 +4,7 @@
  */
 export const TOKEN_KEY = 'tollgate.session'
 
-/** The token in one place; null where none is, or where the browser forbids storage. */
+/** The token in one place; null if none is, or where the browser forbids storage. */
 export function read(storage: () => Storage): string | null {
   try {
     return storage().getItem(TOKEN_KEY)
@@ -13,5 +13,5 @@ export function read(storage: () => Storage): string | null {
   }
 }
 
-/** The token; null where nobody is signed in, or nothing can be stored. */
+/** The token; null if nobody is signed in, or nothing can be stored. */
 export const storedToken = (): string | null => read(() => sessionStorage) ?? read(() => localStorage)

@@ -24,11 +24,11 @@ function kept(): Theme {
 export const theme = signal<Theme>(kept())
 
 /** What is shown; charts draw with it. */
-export const shown = signal<'light' | 'dark'>('light')
+export const appliedTheme = signal<'light' | 'dark'>('light')
 
 effect(() => {
-  shown.value = theme.value === 'system' ? (systemIsDark.value ? 'dark' : 'light') : theme.value
-  document.documentElement.dataset.theme = shown.value
+  appliedTheme.value = theme.value === 'system' ? (systemIsDark.value ? 'dark' : 'light') : theme.value
+  document.documentElement.dataset.theme = appliedTheme.value
 })
 
 /** Chooses a theme and keeps the choice where the browser allows it. */

@@ -6,24 +6,23 @@
  * Every verb is guarded and safe to repeat: zero rows mean that another process already did it, which is no error.
  */
 import { randomUUID } from 'node:crypto'
-import { allowancesOf } from '../identity/token-allowance.ts'
+import { allowancesOf } from '../identity/account-limits.ts'
 import { batched } from '../platform/postgres/batcher.ts'
 import type { Db } from '../platform/postgres/db.ts'
-import { isContention, isUnreachable, retryWhileUnreachable } from '../platform/postgres/db.ts'
+import { isContention, isUnreachable, retryWhileUnreachable, connectDb } from '../platform/postgres/db.ts'
 import type { GatewayError } from '../platform/errors.ts'
 import { SUCCESS, statusOf } from '../platform/errors.ts'
 import type { CallId } from '../platform/ids.ts'
 import { failpoint } from '../platform/process/failpoints.ts'
 import { EXPIRED, answerOf, errorOutput, passingAnswerOf } from './stored-answers.ts'
 import type { Answer, EndedCall, LongAnswer } from './stored-answers.ts'
-import type { CallsObserver } from './observer.ts'
 import type { CallAttempt } from './leases.ts'
 import { findStale, leaseOf, releaseLease, renewLeases } from './leases.ts'
 import { QUEUED_LEASE_SECONDS, RENEW_LEASES_MS, RUNNING_LEASE_SECONDS } from '../terms/lifecycle.ts'
 import type { Modality } from '../terms/kinds.ts'
 import type { Tokens } from '../terms/pricing.ts'
 import { allInput } from '../terms/pricing.ts'
-import type { AccountLimits, Begin, EndedRow, OpenRow, OutcomeRow } from './statements.ts'
+import type { AccountLimits, Begin, EndedRow, OpenRow, OutcomeRow, CallsObserver } from './statements.ts'
 import { beginCalls, endCalls, openCalls } from './statements.ts'
 import type {
   BegunCall,
@@ -37,6 +36,7 @@ import type {
   StoredSettlement,
 } from './types.ts'
 import { isRefusal } from './types.ts'
+import type { Config } from '../platform/config/config.ts'
 
 /** How long a worker tries to write an outcome while Postgres is down, in ms; then the reconciler takes over. */
 const OUTCOME_PATIENCE_MS = 120_000
@@ -97,7 +97,7 @@ export class Calls {
    * polls of its task (in the same attempt), or one whose run has let its lease pass. At least two thirds of the lease
    * remain when this returns.
    * @param run names the run: repeated with it after a lost acknowledgement, this returns the same attempt.
-   * @param isFlushed false where a crash of Postgres may lose the begin, because the call may be resent.
+   * @param isFlushed false if a crash of Postgres may lose the begin, because the call may be resent.
    * @returns null if the call has ended, or another run has it.
    */
   async begin(id: CallId, run: string = randomUUID(), isFlushed = true): Promise<BegunCall | null> {
@@ -312,4 +312,15 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
       if (!isRefusal(row.outcome)) throw new Error(`open_calls answered ${row.outcome}`)
       return { opened: false, refusal: row.outcome, tokens }
   }
+}
+
+/** The verbs of calls over a new pool. @param observer measures them. */
+export function openDatabase(config: Config, observer?: CallsObserver) {
+  const db = connectDb(config)
+  const calls = new Calls(
+    db,
+    { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: config.MAX_OUTSTANDING_CALLS },
+    observer,
+  )
+  return { db, calls }
 }

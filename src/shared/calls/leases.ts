@@ -10,7 +10,7 @@ import type { StaleCall } from './types.ts'
 /** A call, and the attempt that has it: 0 before any. */
 export type CallAttempt = { id: CallId; attempt: number }
 
-/** How long the lease of an open call lasts, in ms; null where the call has ended. */
+/** How long the lease of an open call lasts, in ms; null if the call has ended. */
 export async function leaseOf(db: Db, id: CallId): Promise<number | null> {
   const row = await db('calls')
     .where({ id })

@@ -31,7 +31,7 @@ export async function claimCall(db: Db, retry: Retry, dead: readonly DeadProcess
 
 /**
  * Withdraws an open call whose client disconnected, and that no retry has joined, from later retries, to end it.
- * @returns false where a retry has joined it, or it has ended
+ * @returns false if a retry has joined it, or it has ended
  */
 export async function giveUpLeft(db: Db, id: CallId): Promise<boolean> {
   const changed = await db('calls')

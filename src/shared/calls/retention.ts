@@ -1,8 +1,9 @@
 /**
  * Retention: deletes results past their time, frees idempotency keys, and deletes whole records if the operator has
- * set a limit.
+ * set a limit; and what is erased of a deleted account's calls, whose records of what was charged stay.
  */
-import type { Db } from '../platform/postgres/db.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { AccountId, CallId } from '../platform/ids.ts'
 
 /** Deletes results past RESULT_TTL_SECONDS, at most `limit` at a time. @returns how many. */
 export async function deleteExpiredResults(db: Db, limit: number): Promise<number> {
@@ -53,4 +54,35 @@ export async function deleteOldCalls(db: Db, days: number, limit: number): Promi
     { days, limit },
   )
   return rowCount
+}
+
+/** Forgets the answers of an account's calls, and the keys and requests that retries would find them by. */
+export async function forgetAnswers(trx: Trx, accountId: AccountId): Promise<void> {
+  await trx.raw('DELETE FROM call_results r USING calls c WHERE c.id = r.call_id AND c.account_id = ?', [accountId])
+  await trx('calls')
+    .where({ account_id: accountId })
+    .whereNotNull('idempotency_key')
+    .update({ idempotency_key: null, idempotency_expires_at: null })
+}
+
+/** Calls of an account whose media results have not been removed, with their addresses. */
+export const callsWithMedia = async (
+  db: Db,
+  accountId: AccountId,
+  limit: number,
+): Promise<{ id: CallId; resultUrls: string[] }[]> =>
+  db('calls')
+    .where({ account_id: accountId })
+    .whereNotNull('result_url')
+    .limit(limit)
+    .select<{ id: CallId; resultUrls: string[] }[]>(
+      'id',
+      db.raw('result_url || coalesce(more_result_urls, \'{}\') AS "resultUrls"'),
+    )
+
+/** Forgets where the media results of these calls were. */
+export async function forgetMedia(db: Db, ids: readonly CallId[]): Promise<void> {
+  await db('calls')
+    .whereIn('id', [...ids])
+    .update({ result_url: null, more_result_urls: null })
 }

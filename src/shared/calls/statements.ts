@@ -2,9 +2,9 @@
  * The statements of a call's path, for a batch at a time: `open_calls` and `end_calls` (see `sql/`), which move
  * credits, and the begin between them.
  */
-import type { AllowanceColumns } from '../identity/token-allowance.ts'
+import type { AllowanceColumns } from '../identity/account-limits.ts'
 import type { Db } from '../platform/postgres/db.ts'
-import { plainArray, runPrepared, textArray } from '../platform/postgres/prepared.ts'
+import { plainArray, runPrepared, textArray } from '../platform/postgres/batcher.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Dialect } from '../chat/dialect.ts'
@@ -181,4 +181,19 @@ const BEGIN = {
       deleted_at IS NOT NULL AS "isDeleted",
       (extract(epoch FROM started_at - created_at) * 1000)::bigint AS "waitedMs",
       (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS "remainingMs"`,
+}
+
+/** The tokens of a call that has ended, as its row has them; 0 if there are none. */
+type EndedTokens = { input: number; output: number }
+
+/** What is reported of each verb that changed a call, once it has committed. */
+export type CallsObserver = {
+  /** How many calls one statement opened or ended. */
+  batch: (verb: 'open' | 'end', size: number) => void
+  /** A call was charged and opened, which took `ms`. */
+  opened: (request: OpenRequest, ms: number) => void
+  /** A worker has taken a call for the first time, `waitedMs` after its acceptance by the database's clock. */
+  begun: (modality: Modality, waitedMs: number) => void
+  /** A call has ended, and writing that took `ms`. */
+  ended: (call: EndedRow, ms: number, tokens: EndedTokens) => void
 }

@@ -25,7 +25,7 @@ const MOST_KEPT_BYTES = 1_073_741_824
  * Stores what a response was asked with, once its answer is stored. Pictures cost little, and each response that goes
  * on with an earlier one has its pictures again: of large inputs an account has no more than `mostBytes`.
  */
-export async function keepInput(
+export async function storeInput(
   db: Db,
   { callId, accountId }: { callId: CallId; accountId: AccountId },
   items: readonly Fields[],
@@ -65,7 +65,7 @@ export async function forgetResponse(db: Db, { userId, accountId }: Membership, 
 /** A stored response: what it was asked with, and what it answered; their length as JSON, in bytes. */
 export type StoredResponse = { input: Fields[]; output: Fields[]; bytes: number }
 
-/** A member's stored responses among these calls. @returns null where they have more than `maxBytes` together */
+/** A member's stored responses among these calls. @returns null if they have more than `maxBytes` together */
 export async function findResponses(
   db: Db,
   holder: Membership,
@@ -111,7 +111,7 @@ export type StoredInput = { bytes: number; pieces: () => AsyncIterable<Buffer> }
 /**
  * Hands what a member's response was asked with to `use`, for as long as it works. Of large ones, one is in use at a
  * time in a process, and those that wait hold nothing of theirs.
- * @returns null where there is no such response
+ * @returns null if there is no such response
  */
 export async function withInput<T>(
   db: Db,
@@ -147,7 +147,7 @@ async function find(db: Db, { userId, accountId }: Membership, id: CallId, maxBy
   return row ? { id, output: row.output, input: row.input, bytes: row.length.readUInt32LE() } : null
 }
 
-/** @returns null where the response was deleted while it was read */
+/** @returns null if the response was deleted while it was read */
 async function withPieces<T>(
   db: Db,
   { id, input, bytes }: Row,
@@ -192,4 +192,88 @@ export async function findAsked(
     .where({ id, account_id: accountId, user_id: userId, dialect: 'responses' })
     .first<{ model: string; created_at: Date } | undefined>('model', 'created_at')
   return row ? { model: row.model, created: Math.floor(row.created_at.getTime() / 1000) } : null
+}
+
+/** Where an item is in the JSON of its list, in bytes, and the id by which `after` can name it. */
+export type ItemPlace = { id: string | null; start: number; end: number }
+
+/** The longest id that is read, as JSON in bytes: 200 characters, each of which may be escaped, and two quotes. */
+const MAX_ID_BYTES = 1202
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_LIST = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_LIST = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/** Inside the list is depth 1, inside an item depth 2. */
+const IN_ITEM = 2
+
+/**
+ * Scans the JSON that `JSON.stringify` wrote for a list of objects, without parsing it: each may be a picture of
+ * megabytes. It comes in pieces, cut anywhere.
+ */
+export class ItemScan {
+  readonly items: ItemPlace[] = []
+  private at = 0
+  private depth = 0
+  private isText = false
+  private isEscaped = false
+  private start = 0
+  private key = ''
+  private id: string | null = null
+  /** The last text directly in the item, with its quotes, or its beginning. */
+  private text: number[] = []
+
+  /** Scans the next piece, once, in time in proportion to its length. */
+  push(piece: Buffer): void {
+    for (let place = 0; place < piece.length; place++) {
+      const byte = piece[place]!
+      if (this.isText) this.inText(byte)
+      else if (byte >= COMMA || byte === QUOTE) this.betweenTexts(byte, this.at + place)
+    }
+    this.at += piece.length
+  }
+
+  private inText(byte: number): void {
+    if (this.depth === IN_ITEM && this.text.length <= MAX_ID_BYTES) this.text.push(byte)
+    if (this.isEscaped) this.isEscaped = false
+    else if (byte === BACKSLASH) this.isEscaped = true
+    else if (byte === QUOTE) this.isText = false
+  }
+
+  private betweenTexts(byte: number, at: number): void {
+    if (byte === QUOTE) {
+      this.isText = true
+      if (this.depth === IN_ITEM) this.text = [QUOTE]
+    } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      if (++this.depth === IN_ITEM) this.start = at
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) this.close(at)
+    else if (this.depth !== IN_ITEM) return
+    else if (byte === COLON) this.key = this.takeText()
+    else if (byte === COMMA) this.endField()
+  }
+
+  private close(at: number): void {
+    if (this.depth-- !== IN_ITEM) return
+    this.endField()
+    this.items.push({ id: this.id, start: this.start, end: at + 1 })
+    this.id = null
+  }
+
+  private endField(): void {
+    const value = this.takeText()
+    if (this.key === '"id"' && value !== '') this.id = JSON.parse(value) as string
+    this.key = ''
+  }
+
+  /** The last text as JSON; nothing of one that is too long, or that is deeper. */
+  private takeText(): string {
+    const { text } = this
+    this.text = []
+    return text.length > MAX_ID_BYTES ? '' : Buffer.from(text).toString()
+  }
 }

@@ -1,5 +1,5 @@
 /** The types of the verbs: what they take and what they return. */
-import type { TokenAllowance } from '../identity/token-allowance.ts'
+import type { TokenAllowance } from '../identity/account-limits.ts'
 import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from './stored-answers.ts'
 import type { Dialect } from '../chat/dialect.ts'
@@ -7,6 +7,7 @@ import type { Modality } from '../terms/kinds.ts'
 import type { CallStatus } from '../terms/lifecycle.ts'
 import type { MediaShape } from '../terms/media-rows.ts'
 import type { Price, Tokens } from '../terms/pricing.ts'
+import { gatewayError } from '../platform/errors.ts'
 
 /** What `open` needs to know. All amounts in credits, all times in whole seconds. */
 export type OpenRequest = {
@@ -156,7 +157,7 @@ export type Settlement = {
   /** The real cost in credits. */
   cost: number
   tokens: Tokens | null
-  /** What it cost at its upstreams, in micro-dollars; null where that is unknown. */
+  /** What it cost at its upstreams, in micro-dollars; null if that is unknown. */
   costMicroUsd: number | null
   /** Null where it is not known. */
   upstream: string | null
@@ -164,7 +165,7 @@ export type Settlement = {
   /** Of an image call: how many pictures were delivered, and the addresses of all but the first. */
   pictures?: number
   moreResultUrls?: readonly string[]
-  /** The stored body, as `src/shared/calls/stored-answers.ts` makes it; empty where it is not stored. */
+  /** The stored body, as `src/shared/calls/stored-answers.ts` makes it; empty if it is not stored. */
   output: string
   /** The bytes of a body that is not stored, but on its way (`passing-answers.ts`). */
   passingBytes?: number
@@ -205,3 +206,12 @@ export type StaleCall = {
   /** Its deadline and the grace after it have passed. */
   overdue: boolean
 }
+
+/**
+ * The end of a call that was cancelled, or whose client disconnected, before it was sent to an upstream. It is
+ * refunded.
+ */
+export const CANCELLED_UNSENT = gatewayError(
+  'upstream_failed',
+  'The call was cancelled before it was sent to an upstream. The credits charged for this call were refunded.',
+)

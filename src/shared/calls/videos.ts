@@ -13,7 +13,7 @@ export type VideoRow = {
   id: CallId
   model: string
   status: Exclude<CallStatus, 'rejected'>
-  /** The length that was asked for, in seconds, as a decimal; null where its model states none. */
+  /** The length that was asked for, in seconds, as a decimal; null if its model states none. */
   seconds: string | null
   resolution: string | null
   /** In percent, as last reported by its upstream. */
@@ -50,7 +50,7 @@ const askedBy = (db: Db, { accountId, userId }: Membership): Knex.QueryBuilder =
 /** The videos of a member, without those that they have deleted. */
 const videosOf = (db: Db, holder: Membership): Knex.QueryBuilder => askedBy(db, holder).whereNull('c.deleted_at')
 
-/** A video of a member; null where they have none of this id. */
+/** A video of a member; null if they have none of this id. */
 export const findVideo = async (db: Db, holder: Membership, id: CallId): Promise<VideoRow | null> =>
   (await videosOf(db, holder).where('c.id', id).first<VideoRow | undefined>(db.raw(COLUMNS))) ?? null
 
@@ -60,7 +60,7 @@ export const findAskedVideo = async (db: Db, holder: Membership, id: CallId): Pr
 
 /**
  * A page of a member's videos, and one more where there are more.
- * @returns null where they have no video that it could begin after
+ * @returns null if they have no video that it could begin after
  */
 export async function listVideos(
   db: Db,
@@ -86,7 +86,7 @@ export async function listVideos(
 /**
  * Deletes a video for its owner: it is no longer shown, and its result no longer stored. A worker that makes it stops
  * as soon as it knows.
- * @returns its status at that moment; null where its owner has no such video, or has deleted it
+ * @returns its status at that moment; null if its owner has no such video, or has deleted it
  */
 export const deleteVideo = (
   db: Db,

@@ -10,6 +10,7 @@ import type { RouteRules } from './route-rules.ts'
 import type { Fields } from '../platform/fields.ts'
 import { asList, isFields } from '../platform/fields.ts'
 import { faultsOfRules } from './route-rules.ts'
+import { namesPublicHost } from '../requests/addresses.ts'
 
 /** One fault: `models[0].pricing.input`, `is required`. The path of the whole is `(top)`. */
 export type Fault = { path: string; message: string }
@@ -158,3 +159,24 @@ function faultOfRoute(upstreams: Fields, name: string, modality: unknown): strin
     ? `the protocol ${protocol} does not serve ${String(modality)} models`
     : null
 }
+
+/** The fields of an upstream that decide it. */
+type Fetching = { baseUrl: string; fetchImages?: boolean | undefined }
+
+/** The part of a valid catalogue's content that is checked. */
+export type ValidCatalogue = { upstreams: Readonly<Record<string, Fetching>> }
+
+/**
+ * Every upstream of a valid catalogue at a private address whose entry does not state who fetches images
+ * (docs/upstreams/README.md#fetch-images): it may fetch customers' addresses by itself. Warnings, not faults: whether
+ * it does only its operator knows.
+ */
+export const privateUpstreams = (upstreams: ValidCatalogue['upstreams']): Fault[] =>
+  Object.entries(upstreams)
+    .filter(([, { baseUrl, fetchImages }]) => fetchImages === undefined && !namesPublicHost(new URL(baseUrl)))
+    .map(([name]) => ({
+      path: `upstreams.${name}`,
+      message:
+        'is in a private network and may fetch the addresses of images that customers name, which can lead there: ' +
+        'set "fetchImages" to true, so that they are fetched here, or to false if it fetches nothing',
+    }))

@@ -17,13 +17,13 @@ const groupName = z
   )
   .refine((name) => name.toLowerCase() !== NO_GROUP, `must not be "${NO_GROUP}"`)
 
-/** The limits of each account of a group; the usual ones where absent. */
+/** The limits of each account of a group; the usual ones if absent. */
 export type GroupLimits = { rateLimit?: number | undefined; maxOutstanding?: number | undefined }
 
 const group = z.strictObject({
   /** What its accounts pay of every price, in ten-thousandths. */
   priceBasisPoints: z.int().min(1).max(100_000).default(WHOLE_PRICE),
-  /** The ids of the models that its accounts may see; all where absent. */
+  /** The ids of the models that its accounts may see; all if absent. */
   models: z.array(z.string()).min(1).optional(),
   /** Requests a minute. */
   rateLimit: z.int().min(1).max(1_000_000_000).optional(),

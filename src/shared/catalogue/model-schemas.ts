@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import { DEFAULT_STEP, MAX_PICTURES, MAX_SECONDS, MAX_STATED_PROMPT, fitsStep } from '../requests/media-options.ts'
 import { MAX_CALL_CREDITS } from '../terms/pricing.ts'
-import { onceValid } from './checks.ts'
 import {
   RESOLUTION,
   callCosts,
@@ -20,6 +19,7 @@ import {
   transcriptionCosts,
   transcriptionPrices,
   zeroPrices,
+  onceValid,
 } from './price-schema.ts'
 import { MAX_TOKENS } from '../requests/field-schemas.ts'
 import type { WrittenPrice } from './price-schema.ts'

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { MAX_GRANT_CREDITS } from '../ledger/ledger.ts'
 import { stepOf } from '../terms/currencies.ts'
-import { onceValid } from './checks.ts'
+import { onceValid } from './price-schema.ts'
 
 const currency = z.string().regex(/^[a-z]{3}$/, 'a currency in three lower-case letters')
 const amountMinor = z.int().min(1).max(99_999_999)

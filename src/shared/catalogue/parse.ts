@@ -7,8 +7,7 @@ import type { MediaPrice } from '../terms/pricing.ts'
 import { shareOf } from '../terms/pricing.ts'
 import type { Catalogue, Group, MediaModel, Model, Offer, Upstream, WrittenModel } from './catalogue.ts'
 import { catalogueSchema } from './catalogue.ts'
-import { BadCatalogue, faultsOfShape, refusedOf } from './faults.ts'
-import { privateUpstreams } from './private-upstreams.ts'
+import { BadCatalogue, faultsOfShape, refusedOf, privateUpstreams } from './faults.ts'
 import { faultsOfRules } from './route-rules.ts'
 
 /** The largest text of a catalogue, in bytes. */

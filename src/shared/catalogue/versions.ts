@@ -96,7 +96,7 @@ export async function holdNewest(trx: Trx): Promise<void> {
   }
 }
 
-/** An expression over the newest version; null where there is no version. */
+/** An expression over the newest version; null if there is no version. */
 async function newest<T>(db: Db | Trx, expression: string, lock: 'FOR UPDATE' | '' = ''): Promise<T | null> {
   const { rows } = await db.raw<{ rows: { value: T }[] }>(
     `SELECT ${expression} AS value FROM catalogue_versions ORDER BY version DESC LIMIT 1 ${lock}`,

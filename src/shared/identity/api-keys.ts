@@ -16,6 +16,8 @@ import type { Membership, Seen } from './members.ts'
 import { lockAccountsOf, ownedBy, ownerOf, roleIn } from './members.ts'
 import type { ApiKey } from './shown-key.ts'
 import { findKey } from './shown-key.ts'
+import type { Standing } from './account-limits.ts'
+import { standingOf } from './account-limits.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_CHARACTERS = 34
@@ -213,4 +215,10 @@ export async function revokeAllKeys(trx: Trx, accountId: AccountId): Promise<voi
   await trx('api_keys')
     .where({ account_id: accountId })
     .update({ name: '', allowed_ips: null, revoked_at: trx.raw('coalesce(revoked_at, now())') })
+}
+
+/** What decides the limits of the account of a key; null if there is no such key. */
+export async function standingOfKey(db: Db | Trx, id: KeyId): Promise<Standing | null> {
+  const holder = await holderOfKey(db, id)
+  return holder && standingOf(db, holder.accountId)
 }

@@ -5,6 +5,7 @@
 import { newId } from '../platform/ids.ts'
 import type { AccountId, KeyId, UserId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { MailDetails, BudgetNotice } from '../mail/mails.ts'
 
 /** How long a window of a budget is. Windows are those of UTC; a week begins on Monday. */
 export const PERIODS = ['total', 'day', 'week', 'month'] as const
@@ -23,7 +24,7 @@ export type ShownBudget = Budget & { used: number; remaining: number; resetsAt: 
 /** Whose budget it is: a key's, or a member's of an account. */
 export type BudgetHolder = { scope: 'key'; keyId: KeyId } | { scope: 'member'; userId: UserId }
 
-/** What `presentBudget` reads of a row. `credits` is null where there is no budget. */
+/** What `presentBudget` reads of a row. `credits` is null if there is no budget. */
 export type BudgetRow = { credits: number | null; period: Period; used: number; resets_at: Date | null }
 
 /** SQL: when the window of a budget `b` ends that begins at a moment; null for a total. */
@@ -87,4 +88,46 @@ export async function resetOf(db: Db, keyId: KeyId, scope: BudgetHolder['scope']
     { keyId, scope },
   )
   return rows[0]?.resets_at?.toISOString() ?? null
+}
+
+type NoticeRow = {
+  key: string | null
+  user_id: UserId
+  email: string
+  organisation: string
+  used: number
+  credits: number
+  resets_at: Date | null
+}
+
+/**
+ * What a mail is about, as it is now; null if the budget was lifted or the key revoked since.
+ * @param details of the mail: the budget, its window, and the mark
+ */
+export async function noticeOf(
+  trx: Trx,
+  { budget, startsAt, percent }: MailDetails,
+  reader: UserId | null,
+): Promise<BudgetNotice | null> {
+  const { rows } = await trx.raw<{ rows: NoticeRow[] }>(
+    `
+    SELECT k.name AS key, b.user_id, u.email, acc.name AS organisation, w.used - w.held AS used, b.credits,
+      ${windowEnd('w.starts_at')} AS resets_at
+    FROM budget_windows w JOIN budgets b ON b.id = w.budget_id JOIN accounts acc ON acc.id = b.account_id
+    LEFT JOIN api_keys k ON k.id = b.key_id AND k.revoked_at IS NULL
+    LEFT JOIN users u ON u.id = b.user_id
+    WHERE w.budget_id = :budget AND w.starts_at = cast(:startsAt AS timestamptz)
+      AND (k.id IS NOT NULL OR u.id IS NOT NULL)`,
+    { budget: budget ?? null, startsAt: startsAt ?? null },
+  )
+  const [row] = rows
+  if (!row) return null
+  const { key, user_id: member, email, organisation, used, credits, resets_at: resetsAt } = row
+  return {
+    whose: key === null ? { email, organisation, isYou: member === reader } : { key },
+    percent: percent as 80 | 100,
+    used,
+    credits,
+    resetsAt,
+  }
 }

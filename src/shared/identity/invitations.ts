@@ -8,7 +8,7 @@ import type { AccountId, InvitationId, MailId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import { requestMail } from '../mail/mails.ts'
-import type { InvitationNotice } from '../mail/notices.ts'
+import type { InvitationNotice } from '../mail/mails.ts'
 import { mailboxOf } from '../terms/emails.ts'
 import type { LiveSession } from './sessions.ts'
 import { lockUserOf } from './sessions.ts'
@@ -96,7 +96,7 @@ async function requireVerified(trx: Trx, { userId }: Membership): Promise<void> 
   if (!verified) throw new ApiError('email_unverified')
 }
 
-/** @throws ApiError already_member; conflict where there are too many. */
+/** @throws ApiError already_member; conflict if there are too many. */
 async function refuseMember(trx: Trx, accountId: AccountId, email: string): Promise<void> {
   const { rows } = await trx.raw<{ rows: { isMember: boolean; many: number }[] }>(
     `
@@ -155,7 +155,7 @@ type Accepted = Omit<InvitationRow, 'inviter'> & { account_id: AccountId }
  * Makes a user a member by the token of an invitation, which is spent by it: of any number of simultaneous requests one
  * wins.
  * @param session of who accepts: their mailbox must be the invited one.
- * @throws ApiError invalid_token; already_member, which spends nothing; unauthorized where the session has ended.
+ * @throws ApiError invalid_token; already_member, which spends nothing; unauthorized if the session has ended.
  */
 export const acceptInvitation = (db: Db, session: LiveSession, token: string): Promise<Organisation> =>
   db.transaction(async (trx) => {

@@ -4,11 +4,10 @@
  */
 import { z } from 'zod'
 import { MODALITIES } from '../terms/kinds.ts'
-import { parseRange } from '../platform/net/ranges.ts'
+import { parseRange } from '../platform/net/networks.ts'
 import { PERIODS } from './budgets.ts'
-import { maxOutstanding, tokensPerMinute } from './limit-fields.ts'
-import { isStorable } from '../platform/storable.ts'
-import { label } from '../platform/text-fields.ts'
+import { maxOutstanding, tokensPerMinute } from './account-limits.ts'
+import { label, isStorable } from '../platform/text-fields.ts'
 
 /** The most elements of each list. */
 const MAX_MODELS = 100

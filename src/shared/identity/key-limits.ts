@@ -4,7 +4,7 @@
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, KeyId } from '../platform/ids.ts'
-import { UNCOUNTED_TOKENS } from './token-allowance.ts'
+import { UNCOUNTED_TOKENS } from './account-limits.ts'
 import type { Modality } from '../terms/kinds.ts'
 import type { Budget } from './budgets.ts'
 import { setBudget } from './budgets.ts'

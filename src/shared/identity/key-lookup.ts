@@ -1,16 +1,14 @@
 /** Who holds a key, and whether it is valid: `key_is_valid` alone decides it (sql/key_is_valid.sql). */
 import { LRUCache } from 'lru-cache'
-import { batched } from '../platform/postgres/batcher.ts'
+import { batched, runPrepared, textArray } from '../platform/postgres/batcher.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { isUnreachable } from '../platform/postgres/db.ts'
-import { runPrepared, textArray } from '../platform/postgres/prepared.ts'
 import type { AccountId, KeyId, UserId } from '../platform/ids.ts'
 import type { Modality } from '../terms/kinds.ts'
-import type { Standing } from './account-limits.ts'
+import type { Standing, AllowanceColumns, TokenAllowance } from './account-limits.ts'
 import type { AccountStatus } from './accounts.ts'
 import { hexHashOf, looksLikeKey } from './api-keys.ts'
-import type { AllowanceColumns, TokenAllowance } from './token-allowance.ts'
-import { allowancesOf } from './token-allowance.ts'
+import { allowancesOf } from './account-limits.ts'
 
 /** The holder of a key: the key with its limits, its account, and whether the account is active. */
 export type Principal = {
@@ -90,7 +88,7 @@ async function findPrincipals(db: Db, asked: Asked[]): Promise<(PrincipalRow | n
   return asked.map((_, index) => found.get(index + 1) ?? null)
 }
 
-// The lists come from subqueries, so that Postgres reuses its plan: see prepared.ts.
+// The lists come from subqueries, so that Postgres reuses its plan: see batcher.ts.
 const FIND = {
   name: 'find_principals',
   text: `

@@ -39,7 +39,7 @@ export const ownedBy = ({ accountId, memberId }: Seen): { account_id: AccountId;
   ...(memberId && { user_id: memberId }),
 })
 
-/** Lets a user act for an account. @throws where the account has an owner already (by a constraint). */
+/** Lets a user act for an account. @throws if the account has an owner already (by a constraint). */
 export async function addMember(trx: Trx, { userId, accountId }: Membership, role: MemberRole): Promise<void> {
   await trx.raw(
     `INSERT INTO members (user_id, account_id, account_kind, role)
@@ -64,7 +64,7 @@ export async function roleIn(db: Db | Trx, { userId, accountId }: Membership): P
   return row?.role ?? null
 }
 
-/** Locks the row of an account, as every change of its members does. @returns false where it was deleted. */
+/** Locks the row of an account, as every change of its members does. @returns false if it was deleted. */
 export const lockForMembers = async (trx: Trx, accountId: AccountId): Promise<boolean> =>
   (await trx('accounts').where({ id: accountId }).whereNull('deleted_at').forNoKeyUpdate().first('id')) !== undefined
 

@@ -25,7 +25,7 @@ const MOST_A_DAY = 20
 
 /**
  * Makes an organisation without credits; the user becomes its owner.
- * @throws ApiError conflict, rate_limited where they have made too many; unauthorized where the session has ended.
+ * @throws ApiError conflict, rate_limited if they have made too many; unauthorized if the session has ended.
  */
 export async function createOrganisation(db: Db, session: LiveSession, name: string): Promise<Organisation> {
   const accountId = newId('account')
@@ -75,7 +75,7 @@ export async function accountsActedFor(db: Db | Trx, userId: UserId): Promise<(A
   return rows.map(({ id, ...row }) => ({ ...row, id: publicId('account', id), accountId: id }))
 }
 
-/** The organisation that somebody acts for; null where it is their own account. */
+/** The organisation that somebody acts for; null if it is their own account. */
 export async function organisationOf(db: Db | Trx, { userId, accountId }: Membership): Promise<Organisation | null> {
   const row = await db('members')
     .join('accounts', 'accounts.id', 'members.account_id')

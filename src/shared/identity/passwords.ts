@@ -2,7 +2,7 @@
 import argon2 from 'argon2'
 import { ApiError } from '../platform/errors.ts'
 import type { ErrorCode } from '../platform/errors.ts'
-import { isStorable } from '../platform/storable.ts'
+import { isStorable } from '../platform/text-fields.ts'
 
 /** OWASP's minimum for t = 2; the library's own defaults make a ninth of the verifications a second. */
 const PARAMETERS = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const

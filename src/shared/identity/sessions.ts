@@ -91,7 +91,7 @@ export async function findSession(db: Db, token: string): Promise<LiveSession | 
  * Makes a session act for another account from now on. FOR SHARE waits for a change of the account's status, or of the
  * membership, and reads again. Rows are locked in the order of FROM: the account first, as in every change of a
  * membership.
- * @returns null where the user may not act for it, or the session has ended.
+ * @returns null if the user may not act for it, or the session has ended.
  */
 export async function actFor(
   db: Db,
@@ -182,7 +182,7 @@ export const isLive = async (trx: Trx, id: SessionId): Promise<boolean> =>
 
 /**
  * Locks the user of a session that still is: a user who is just being deleted becomes no member or owner.
- * @throws ApiError unauthorized where it has ended.
+ * @throws ApiError unauthorized if it has ended.
  */
 export async function lockUserOf(
   trx: Trx,

@@ -6,7 +6,7 @@ import type { BudgetRow, ShownBudget } from './budgets.ts'
 import { BUDGET_COLUMNS, JOIN_WINDOW, presentBudget } from './budgets.ts'
 import type { MemberRole, Seen } from './members.ts'
 
-/** A member. `budget` is null where they have none; an owner never has one. */
+/** A member. `budget` is null if they have none; an owner never has one. */
 export type Member = {
   id: string
   email: string

@@ -29,7 +29,7 @@ export type Funds = {
   hasTopUp: boolean
 }
 
-/** The funds behind a key; null where there is no account. */
+/** The funds behind a key; null if there is no account. */
 export async function fundsOf(
   db: Db,
   { accountId, keyId }: { accountId: AccountId; keyId: KeyId },

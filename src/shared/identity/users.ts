@@ -154,7 +154,7 @@ export const findMember = async (db: Db | Trx, { userId, accountId }: Membership
 
 /**
  * A user who acts for a certain account.
- * @throws ApiError unauthorized where they may not any more: their membership may end while a request of theirs runs.
+ * @throws ApiError unauthorized if they may not any more: their membership may end while a request of theirs runs.
  */
 export async function requireMember(db: Db | Trx, member: Membership): Promise<ActingUserRow> {
   const row = await findMember(db, member)
@@ -203,7 +203,7 @@ export async function markVerified(trx: Trx, id: UserId): Promise<void> {
     .update({ email_verified_at: trx.raw('coalesce(email_verified_at, now())') })
 }
 
-/** Gives a user another address, which they have proved. @throws where somebody has it (`isAddressTaken`). */
+/** Gives a user another address, which they have proved. @throws if somebody has it (`isAddressTaken`). */
 export async function setEmail(trx: Trx, id: UserId, email: string): Promise<void> {
   await trx('users').where({ id }).update({ email, email_verified_at: trx.fn.now() })
 }

@@ -59,7 +59,7 @@ export type LedgerEntry = {
  * Grants credits in the caller's transaction, so that a grant is stored with its cause or not at all. If the account
  * has debt, the grant repays it first.
  * @returns the balance after it.
- * @throws where the account does not exist, or an amount is outside 1 … MAX_GRANT_CREDITS (by a constraint).
+ * @throws if the account does not exist, or an amount is outside 1 … MAX_GRANT_CREDITS (by a constraint).
  */
 export async function grant(trx: Trx, given: NewGrant): Promise<number> {
   const account = await lockAccount(trx, given.accountId)
@@ -134,7 +134,7 @@ export type LockedAccount = { credits: number; debt: number; ledger_seq: number;
 
 /**
  * Locks an account's row: it is the lock of everything that moves its credits.
- * @throws where there is no such account.
+ * @throws if there is no such account.
  */
 export async function lockAccount(trx: Trx, accountId: AccountId): Promise<LockedAccount> {
   const row = await trx('accounts')

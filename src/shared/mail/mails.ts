@@ -144,7 +144,7 @@ export async function dueMails(db: Db, graceSeconds: number, limit: number): Pro
 }
 
 /**
- * How long the mail that has been due longest waits already, in seconds (0 where none is due), and how many were given
+ * How long the mail that has been due longest waits already, in seconds (0 if none is due), and how many were given
  * up.
  */
 export async function mailBacklog(db: Db): Promise<{ oldestDueSeconds: number; dead: number }> {
@@ -242,4 +242,24 @@ export async function deleteOldMails(db: Db): Promise<number> {
 /** Deletes every mail to a user or their address, and with them their links. */
 export async function deleteMailsOf(trx: Trx, userId: UserId, email: string): Promise<void> {
   await trx('mails').where({ user_id: userId }).orWhere({ recipient: email }).delete()
+}
+
+/**
+ * That `percent` of a budget were `used`, without what running calls hold: of a key, by its name, or of a member of an
+ * organisation, who may be the reader. `resetsAt`: when its window ends; null for a total.
+ */
+export type BudgetNotice = {
+  whose: { key: string } | { email: string; organisation: string; isYou: boolean }
+  percent: 80 | 100
+  used: number
+  credits: number
+  resetsAt: Date | null
+}
+
+/** What the mail of an invitation reports; `isOfToken`: whether a token is the one that accepts it. */
+export type InvitationNotice = {
+  organisation: string
+  invitedBy: string
+  role: 'admin' | 'member'
+  isOfToken: (token: string) => boolean
 }

@@ -4,8 +4,7 @@
  */
 import { moneyText } from '../terms/currencies.ts'
 import { CARD_GONE, MONTHLY_CAP, failureWords } from '../terms/failures.ts'
-import type { MailDetails, MoneyMailKind } from './mails.ts'
-import type { BudgetNotice, InvitationNotice } from './notices.ts'
+import type { MailDetails, MoneyMailKind, BudgetNotice, InvitationNotice } from './mails.ts'
 
 /** A mail's content. */
 export type MailContent = { subject: string; text: string; html: string }

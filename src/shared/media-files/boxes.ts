@@ -1,6 +1,6 @@
 /** Boxes of ISO base media files (ISO 14496-12), such as MP4, M4A and QuickTime. Pure. */
 
-/** What a box states of itself: `bytes` is its whole length, 0 where it reaches to the end of what is around it. */
+/** What a box states of itself: `bytes` is its whole length, 0 if it reaches to the end of what is around it. */
 export type BoxHead = { type: string; bytes: number; headBytes: 8 | 16 }
 
 /** Whether the head of a box that begins with these bytes has 16 bytes, not 8. */

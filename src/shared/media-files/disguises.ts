@@ -55,7 +55,7 @@ export function refuseDisguised(file: SoundReader, from: number): void {
 /**
  * Decoders check whether samples of PCM are a stream of another coding.
  * @param from where the samples begin
- * @throws NoSound where they are
+ * @throws NoSound if they are
  */
 export function refuseStreamInSamples(file: SoundReader, from: number): void {
   refuseDisguised(file, from)
@@ -97,13 +97,13 @@ function hasChain(bytes: Buffer, frameBytes: (bytes: Buffer, at: number) => numb
   return false
 }
 
-/** The length of a frame of AAC in ADTS (ISO 14496-3, 1.A.2); 0 where none begins. */
+/** The length of a frame of AAC in ADTS (ISO 14496-3, 1.A.2); 0 if none begins. */
 function adtsBytes(bytes: Buffer, at: number): number {
   if (bytes.length < at + 7 || ((bytes[at]! << 8) | (bytes[at + 1]! & 0xf6)) !== 0xfff0) return 0
   return (bytes.readUIntBE(at + 3, 3) >> 5) & 0x1fff
 }
 
-/** The length of a frame of AAC in LOAS (ISO 14496-3, 1.7.2); 0 where none begins. */
+/** The length of a frame of AAC in LOAS (ISO 14496-3, 1.7.2); 0 if none begins. */
 function loasBytes(bytes: Buffer, at: number): number {
   const isLoas = bytes.length >= at + 3 && bytes[at] === 0x56 && (bytes[at + 1]! & 0xe0) === 0xe0
   return isLoas ? 3 + (((bytes[at + 1]! & 0x1f) << 8) | bytes[at + 2]!) : 0
@@ -112,7 +112,7 @@ function loasBytes(bytes: Buffer, at: number): number {
 /** Half the words of 16 bits of a frame of AC-3, of 32 kHz, 48 kHz and 44.1 kHz: a kbit/s each. */
 const AC3_RATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640]
 
-/** The length of a frame of AC-3 or E-AC-3 (ETSI TS 102 366), in either order of bytes; 0 where none begins. */
+/** The length of a frame of AC-3 or E-AC-3 (ETSI TS 102 366), in either order of bytes; 0 if none begins. */
 function ac3Bytes(bytes: Buffer, at: number): number {
   if (bytes.length < at + 6) return 0
   const word = bytes.readUInt16BE(at)

@@ -21,7 +21,7 @@ export const ID = {
 /** A number, and how many bytes it has. */
 export type EbmlNumber = { value: number; bytes: number }
 
-/** How many bytes the number has that this byte begins: 9 where it begins none. */
+/** How many bytes the number has that this byte begins: 9 if it begins none. */
 export const lengthOf = (first: number): number => Math.clz32(first) - 23
 
 /** The number at a place, of `most` bytes at most; null if there is no number. @param withMark as ids are written */

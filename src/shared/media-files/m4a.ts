@@ -194,7 +194,7 @@ function takeAac(box: Buffer, track: Track): void {
   track.sampleBytes = AAC_BYTES * channels
 }
 
-/** The first two bytes by which its decoder is set; null where the box has none. @throws NoSound */
+/** The first two bytes by which its decoder is set; null if the box has none. @throws NoSound */
 function aacSettings(box: Buffer): number | null {
   const esds = box.indexOf('esds')
   if (esds < 0) return null

@@ -26,7 +26,7 @@ const MAX_TAGS = 64
 
 /**
  * Measures a file, in time linear in its bytes and in constant memory. Seconds are above 0, and may have a fraction.
- * @throws NoSound where it is no audio of a format that is accepted, with a message that can follow its name
+ * @throws NoSound if it is no audio of a format that is accepted, with a message that can follow its name
  */
 export function measureSound(source: SoundSource): Sound {
   const file = new SoundReader(source)
@@ -67,7 +67,7 @@ function afterTags(file: SoundReader): number {
   }
 }
 
-/** How long the tag is that these bytes begin; 0 where they begin none. */
+/** How long the tag is that these bytes begin; 0 if they begin none. */
 function tagBytes(head: Buffer): number {
   const text = head.toString('latin1')
   if (text.startsWith('APETAGEX') && head.length === 32) return 32 + head.readUInt32LE(12)

@@ -21,7 +21,7 @@ const LEAST_FRAMES = 7
 
 /**
  * The seconds of an MP3 file. @param from where its audio begins, behind any tags
- * @throws NoSound where there is no chain of frames
+ * @throws NoSound if there is no chain of frames
  */
 export function mp3Seconds(file: SoundReader, from: number): number {
   if (!beginsWithFrames(file, from)) throw new NoSound('has no sound of a kind that is taken')

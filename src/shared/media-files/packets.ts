@@ -56,7 +56,7 @@ export function opusClock(): PacketClock {
  * Counts packets of Vorbis: each states its mode, and the setup header the size of a mode's blocks. A packet lasts a
  * quarter of its block and of the one before it (Vorbis I, 4.3.8); the first of a stream nothing.
  * @param identification the first packet of the stream. @param setup the third
- * @throws NoSound where a decoder could not read them
+ * @throws NoSound if a decoder could not read them
  */
 export function vorbisClock(identification: Buffer, setup: Buffer): PacketClock {
   if (identification.length < 30) throw new NoSound('has a broken head of Vorbis')

@@ -168,8 +168,8 @@ function takeLace(block: Buffer, from: number, bytes: number, clock: PacketClock
   const { lengths, from: first } = laceAt(block, from, bytes)
   let place = first
   for (const length of lengths) {
-    const isThere = place + Math.min(length, HEAD_BYTES) <= block.length
-    clock.take(isThere ? block : null, Math.floor(place), length)
+    const isPresent = place + Math.min(length, HEAD_BYTES) <= block.length
+    clock.take(isPresent ? block : null, Math.floor(place), length)
     place += length
   }
   return lengths.length

@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream'
 import type * as Sdk from '@aws-sdk/client-s3'
-import type { StorageLocation } from '../platform/config/storage-url.ts'
+import type { StorageLocation } from '../platform/config/addresses.ts'
 import type { MediaName } from './media.ts'
 import { contentTypeOf, mediaKey } from './media.ts'
 
@@ -69,7 +69,7 @@ export async function isInBucket({ sdk, client, name: bucket, keyOf }: Bucket, n
   return (await unlessMissing(sdk, () => client.send(head))) !== null
 }
 
-/** What is found in a bucket; null where there is no such object. */
+/** What is found in a bucket; null if there is no such object. */
 async function unlessMissing<T>(sdk: typeof Sdk, find: () => Promise<T>): Promise<T | null> {
   try {
     return await find()
@@ -79,7 +79,7 @@ async function unlessMissing<T>(sdk: typeof Sdk, find: () => Promise<T>): Promis
   }
 }
 
-/** The bytes of a result; null where it is not in its bucket. @throws the SDK's error if the bucket cannot be asked */
+/** The bytes of a result; null if it is not in its bucket. @throws the SDK's error if the bucket cannot be asked */
 export async function objectOf(
   { sdk, client, name: bucket, keyOf }: Bucket,
   name: MediaName,

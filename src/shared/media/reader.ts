@@ -6,9 +6,9 @@ import { open as openFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Config } from '../platform/config/config.ts'
-import type { StorageLocation } from '../platform/config/storage-url.ts'
+import type { StorageLocation } from '../platform/config/addresses.ts'
 import type { MediaName, MediaType } from './media.ts'
-import { parseStorageUrl } from '../platform/config/storage-url.ts'
+import { parseStorageUrl } from '../platform/config/addresses.ts'
 import { contentTypeOf, mediaFile } from './media.ts'
 import type { S3Access } from './bucket.ts'
 import { bucketAt, isInBucket, objectOf, signedUrl } from './bucket.ts'
@@ -60,7 +60,7 @@ function fileReader(folder: string): MediaReader {
   }
 }
 
-/** What is found of a file; null where there is no such file. */
+/** What is found of a file; null if there is no such file. */
 async function unlessMissing<T>(find: () => Promise<T>): Promise<T | null> {
   try {
     return await find()

@@ -19,7 +19,7 @@ export type Audits = ReturnType<typeof createAudits>
 export function createAudits(redis: Redis, prefix: string) {
   const key = `${prefix}:audit`
   return {
-    /** The last audit; null where none is known. */
+    /** The last audit; null if none is known. */
     async last(): Promise<AuditResult | null> {
       const text = await redis.get(key)
       return text === null ? null : auditResult.parse(JSON.parse(text))

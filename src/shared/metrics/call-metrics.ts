@@ -1,7 +1,7 @@
 /** Metrics of calls: how many, how long each stage takes, and the credits they move. */
 import { Counter, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
-import type { CallsObserver } from '../calls/observer.ts'
+import type { CallsObserver } from '../calls/statements.ts'
 
 /** From a statement's millisecond to a video's hour, in seconds. */
 const STAGE_BUCKETS = [

@@ -7,7 +7,7 @@ import { organisationOf } from '../identity/organisations.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AccountId, UserId } from '../platform/ids.ts'
 import type { Db } from '../platform/postgres/db.ts'
-import type { KeptBecause } from './changes.ts'
+import type { Obstacle } from './changes.ts'
 import { deleteAccount } from './changes.ts'
 import type { Sender } from '../identity/hashing-gate.ts'
 import { withHashing } from '../identity/hashing-gate.ts'
@@ -35,7 +35,7 @@ export const leave = (db: Db, leaving: Leaving): Promise<void> => deleteWithPass
 
 /**
  * Deletes an organisation for its owner. `name`: its name, as a confirmation.
- * @throws ApiError not_found where the user is no member of such an organisation; forbidden for all but its owner;
+ * @throws ApiError not_found if the user is no member of such an organisation; forbidden for all but its owner;
  * invalid_request for another name; and as `leave`.
  */
 export async function deleteOrganisation(
@@ -68,36 +68,36 @@ async function deleteWithPassword(
   const { user, passwordHash } = checked
   const accountId = organisation ?? user.account_id
   const whom = { userId, accountId, giveUpCredits, passwordHash, checked: user.password_hash }
-  let kept = await deleteAccount(db, userId, whom)
-  if (kept?.is === 'paying') {
+  let why = await deleteAccount(db, userId, whom)
+  if (why?.is === 'paying') {
     await cancelUnpaid(accountId)
-    kept = await deleteAccount(db, userId, whom)
+    why = await deleteAccount(db, userId, whom)
   }
-  if (kept) throw refusal(kept)
+  if (why) throw refusal(why)
 }
 
 const unknownPassword = (): Promise<string> => hashPassword(randomBytes(32).toString('base64url'))
 
-function refusal(kept: KeptBecause): ApiError {
-  if (kept.is === 'deleted') return new ApiError('unauthorized')
-  if (kept.is === 'password') return new ApiError('wrong_password')
-  return new ApiError('conflict', { message: conflictOf(kept) })
+function refusal(why: Obstacle): ApiError {
+  if (why.is === 'deleted') return new ApiError('unauthorized')
+  if (why.is === 'password') return new ApiError('wrong_password')
+  return new ApiError('conflict', { message: conflictOf(why) })
 }
 
-function conflictOf(kept: Exclude<KeptBecause, { is: 'deleted' | 'password' }>): string {
-  switch (kept.is) {
+function conflictOf(why: Exclude<Obstacle, { is: 'deleted' | 'password' }>): string {
+  switch (why.is) {
     case 'owning':
-      return `You own the organisation "${kept.organisation}". Hand it over or delete it first.`
+      return `You own the organisation "${why.organisation}". Hand it over or delete it first.`
     case 'running':
-      return `Calls that have not ended yet: ${kept.calls}. Try again when they have.`
+      return `Calls that have not ended yet: ${why.calls}. Try again when they have.`
     case 'paying':
       return (
-        `Payments that are not decided yet: ${kept.payments}. Try again when they are: some ways to pay take days, ` +
+        `Payments that are not decided yet: ${why.payments}. Try again when they are: some ways to pay take days, ` +
         'and a checkout that nobody pays expires after a day.'
       )
     case 'owing':
-      return `The account owes ${kept.debt} credits. Get credits to repay them, then delete it.`
+      return `The account owes ${why.debt} credits. Get credits to repay them, then delete it.`
     case 'credits':
-      return `The account has ${kept.credits} credits, which would be lost. Give them up to delete it.`
+      return `The account has ${why.credits} credits, which would be lost. Give them up to delete it.`
   }
 }

@@ -38,14 +38,14 @@ export async function findBanner(db: Db): Promise<Banner | null> {
   return row ? presentBanner(row) : null
 }
 
-/** Sets the banner in place of the one before. @throws where it would end before it begins (by a constraint). */
+/** Sets the banner in place of the one before. @throws if it would end before it begins (by a constraint). */
 export const setBanner = async (
   db: Db,
   operator: Operator,
   { id, text, level, from, until }: NewBanner,
 ): Promise<void> =>
   db.transaction(async (trx) => {
-    await removeStanding(trx)
+    await removeCurrent(trx)
     await trx('banners').insert({ id, text, level, shown_from: from ?? trx.fn.now(), shown_until: until })
     await recordAction(trx, operator, 'banner_set', null, {
       bannerId: publicId('banner', id),
@@ -59,13 +59,13 @@ export const setBanner = async (
 /** Removes the banner; false if there is none. */
 export const removeBanner = async (db: Db, operator: Operator): Promise<boolean> =>
   db.transaction(async (trx) => {
-    const id = await removeStanding(trx)
+    const id = await removeCurrent(trx)
     if (id) await recordAction(trx, operator, 'banner_removed', null, { bannerId: publicId('banner', id) })
     return id !== null
   })
 
 /** Another operator who sets a banner at the same time waits, and then finds this one to replace. */
-async function removeStanding(trx: Trx): Promise<BannerId | null> {
+async function removeCurrent(trx: Trx): Promise<BannerId | null> {
   await trx.raw('LOCK TABLE banners IN SHARE ROW EXCLUSIVE MODE')
   const rows = await trx('banners')
     .whereNull('removed_at')

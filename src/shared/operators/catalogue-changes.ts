@@ -1,5 +1,5 @@
 /** Applying versions of the catalogue: checked whole, one after the other, and with a record of who did it. */
-import { groupsBeyond } from '../identity/groups.ts'
+import { groupsBeyond } from '../identity/account-limits.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { UserId } from '../platform/ids.ts'
 import { recordAction } from '../action-log/actions.ts'

@@ -1,18 +1,17 @@
 /** What operators may change, each with its record in the same transaction. */
 import type { LimitChanges, OwnLimits } from '../identity/account-limits.ts'
-import { setLimitsOf } from '../identity/account-limits.ts'
+import { setLimitsOf, setGroup } from '../identity/account-limits.ts'
 import type { AccountStatus } from '../identity/accounts.ts'
 import { lockToDelete, markDeleted, setStatus } from '../identity/accounts.ts'
 import { revokeAllKeys } from '../identity/api-keys.ts'
-import { setGroup } from '../identity/groups.ts'
 import { deleteInvitationsTo } from '../identity/invitations.ts'
 import { endMembership, endOtherMemberships } from '../identity/member-changes.ts'
 import { accountsOf, ownerOf } from '../identity/members.ts'
 import { accountsActedFor, anyOwnedOrganisation } from '../identity/organisations.ts'
-import { forgetAnswers } from '../calls/account-erasure.ts'
+import { forgetAnswers } from '../calls/retention.ts'
 import { holdNewest, newestGroups } from '../catalogue/versions.ts'
 import { requestReset } from '../identity/password-changes.ts'
-import { forgetNetworks } from '../identity/login-networks.ts'
+import { forgetNetworks } from '../identity/login.ts'
 import { endSession, endSessions } from '../identity/sessions.ts'
 import type { NewUser, Role, UserFields, UserRow } from '../identity/users.ts'
 import { createUser, lockUser, pseudonymise, setRole } from '../identity/users.ts'
@@ -110,7 +109,7 @@ export const setAccountLimits = async (
     return limits
   })
 
-/** Gives the owner of an account a role. @throws where there is no such account. */
+/** Gives the owner of an account a role. @throws if there is no such account. */
 export const setAccountRole = async (db: Db, operator: Operator, id: AccountId, role: Role): Promise<void> =>
   db.transaction(async (trx) => {
     const owner = await ownerOf(trx, id)
@@ -137,7 +136,7 @@ export const requeueDeadMails = changeDeadMails('mail_revived', requeueMails)
 /** Gives up on dead letters for good, on one or all. @returns how many. */
 export const discardDeadMails = changeDeadMails('mail_discarded', discardMails)
 
-/** Makes an account; null where its address is taken. */
+/** Makes an account; null if its address is taken. */
 export const makeAccount = async (db: Db, operator: Operator, user: NewUser): Promise<UserRow | null> =>
   db.transaction(async (trx) => {
     const made = await createUser(trx, user)
@@ -150,7 +149,7 @@ export const makeAccount = async (db: Db, operator: Operator, user: NewUser): Pr
  * its calls run, payments of it are undecided, it owes credits, it has some that would be lost, or its owner's password
  * is not the one that was checked.
  */
-export type KeptBecause =
+export type Obstacle =
   | { is: 'deleted' }
   | { is: 'owning'; organisation: string }
   | { is: 'running'; calls: number }
@@ -185,7 +184,7 @@ export const deleteAccount = async (
   db: Db,
   operator: Operator,
   { userId, accountId, giveUpCredits = false, force = false, evenPaying = false, passwordHash, checked }: Deletion,
-): Promise<KeptBecause | null> =>
+): Promise<Obstacle | null> =>
   db.transaction(async (trx) => {
     const user = await lockUser(trx, userId)
     const { kind, credits, debt, running, isDeleted } = await lockToDelete(

@@ -38,7 +38,7 @@ export const endSecretOfAnyKey = async (db: Db, operator: Operator, id: KeyId): 
     const key = await endSecret(trx, id)
     if (!key) return null
     await recordOnKey(trx, operator, 'key_rotated', id, { secret: 'ended' })
-    return { key, mailId: await tellHolder(trx, id, key, 'ended') }
+    return { key, mailId: await mailHolder(trx, id, key, 'ended') }
   })
 
 /** Gives any key another secret; its holder is notified by mail. @returns null if there is none, or it was revoked. */
@@ -52,7 +52,7 @@ export const rotateAnyKey = async (
     const rotated = await rotateKey(trx, id, graceSeconds)
     if (!rotated) return null
     await recordOnKey(trx, operator, 'key_rotated', id, { graceSeconds })
-    await tellHolder(trx, id, rotated.key, 'replaced')
+    await mailHolder(trx, id, rotated.key, 'replaced')
     return rotated
   })
 
@@ -65,7 +65,7 @@ export const revokeAnyKey = async (db: Db, operator: Operator, id: KeyId): Promi
     return found
   })
 
-async function tellHolder(trx: Trx, id: KeyId, { name, hint }: ApiKey, secret: 'ended' | 'replaced'): Promise<MailId> {
+async function mailHolder(trx: Trx, id: KeyId, { name, hint }: ApiKey, secret: 'ended' | 'replaced'): Promise<MailId> {
   const { userId } = (await holderOfKey(trx, id))!
   const recipient = (await findUser(trx, userId))!.email
   return requestNewMail(trx, { kind: 'key_rotated', recipient, userId, details: { name, hint, secret } })

@@ -15,7 +15,7 @@ import { lockPayment } from './orders.ts'
 import type { OrderState } from './provider.ts'
 import type { RefundRow } from './refund-rows.ts'
 import { askedOf, endRefund, waitingRefundsOf } from './refund-rows.ts'
-import { keepCard } from './customers.ts'
+import { saveCard } from './customers.ts'
 import { countTopUp } from './declines.ts'
 
 /** What applying a state did. `balance` is null if no credits moved. */
@@ -130,7 +130,7 @@ async function write(
   if (credited) {
     balance = await grantOrdered(trx, row)
     if (row.kind === 'auto') await countTopUp(trx, row.account_id, null)
-    if (seen.card) await keepCard(trx, row.account_id, seen.customer, seen.card)
+    if (seen.card) await saveCard(trx, row.account_id, seen.customer, seen.card)
     await mailOwner(trx, row.account_id, 'receipt', receiptOf(after))
   }
   if (row.kind === 'auto' && verdict.status === 'failed' && row.status !== 'failed')

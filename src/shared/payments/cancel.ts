@@ -7,7 +7,7 @@ import { cancelUnknown } from './ending.ts'
 import type { PaymentRow } from './orders.ts'
 import { findPayment, orderOf } from './orders.ts'
 import { publicId } from '../platform/ids.ts'
-import { ProviderAway, ProviderRefused } from './provider.ts'
+import { ProviderUnavailable, ProviderRefused } from './provider.ts'
 
 /** How often an order is ended again when others change it meanwhile. */
 const MAX_TRIES = 5
@@ -17,7 +17,7 @@ const isUnpaid = ({ kind, status }: PaymentRow): boolean =>
 
 /**
  * Cancels an order, unless it was paid, or is on its way: what the provider reports after that decides.
- * @returns the order as it is then. @throws ProviderAway, ProviderRefused.
+ * @returns the order as it is then. @throws ProviderUnavailable, ProviderRefused.
  */
 export async function cancelOrder(deps: PaymentDeps, id: PaymentId): Promise<PaymentRow> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -32,7 +32,7 @@ export async function cancelOrder(deps: PaymentDeps, id: PaymentId): Promise<Pay
     const applied = await applyAndPublish(deps, row, seen)
     if (applied) return applied.row
   }
-  throw new ProviderAway('the order keeps changing')
+  throw new ProviderUnavailable('the order keeps changing')
 }
 
 /** Cancels every unpaid order of an account. What the provider does not answer to stays as it is. */
@@ -41,7 +41,7 @@ export async function cancelUnpaid(deps: PaymentDeps, accountId: AccountId): Pro
     try {
       await cancelOrder(deps, id)
     } catch (error) {
-      if (!(error instanceof ProviderAway) && !(error instanceof ProviderRefused)) throw error
+      if (!(error instanceof ProviderUnavailable) && !(error instanceof ProviderRefused)) throw error
       deps.log.warn({ payment: publicId('payment', id), err: error }, 'payment not cancelled')
     }
   }

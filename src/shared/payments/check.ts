@@ -14,7 +14,7 @@ import { endEvent, postponeEvent, takeEvent } from './events.ts'
 import type { PaymentRow } from './orders.ts'
 import { findByObject, findPayment, orderOf } from './orders.ts'
 import type { Hint, OrderState } from './provider.ts'
-import { ProviderAway } from './provider.ts'
+import { ProviderUnavailable } from './provider.ts'
 
 /** How often an order is read again when others change it meanwhile. */
 const MAX_READS = 5
@@ -37,7 +37,7 @@ export async function applyAndPublish(deps: PaymentDeps, row: PaymentRow, seen: 
  * Reads an order from its provider and applies what was read.
  * @param session the checkout that an event names, for an order that does not have its own yet.
  * @param known the order as it was read a moment ago, by who has it already.
- * @returns the order afterwards; null if there is none. @throws ProviderAway, ProviderRefused.
+ * @returns the order afterwards; null if there is none. @throws ProviderUnavailable, ProviderRefused.
  */
 export async function checkOrder(
   deps: PaymentDeps,
@@ -58,7 +58,7 @@ export async function checkOrder(
     const applied = await applyAndPublish(deps, row, seen)
     if (applied) return applied.row
   }
-  throw new ProviderAway('the order keeps changing')
+  throw new ProviderUnavailable('the order keeps changing')
 }
 
 /** After this long past its expiry nothing comes of an order that its provider does not have, in ms. */
@@ -93,7 +93,7 @@ export async function handleEvent(deps: PaymentDeps, id: string): Promise<void> 
     await endEvent(db, provider.name, id, outcome)
     observer.eventHandled(outcome)
   } catch (error) {
-    if (!(error instanceof ProviderAway)) throw error
+    if (!(error instanceof ProviderUnavailable)) throw error
     deps.log.warn({ event: id, err: error }, 'event not handled yet')
     if (hint.tries >= MAX_TRIES) return endEvent(db, provider.name, id, 'given up')
     await postponeEvent(db, provider.name, id, Math.min(FIRST_PAUSE_SECONDS * 2 ** (hint.tries - 1), HOUR_SECONDS))

@@ -6,13 +6,13 @@ import { stepOf } from '../terms/currencies.ts'
 import type { AccountId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
 import { failpoint } from '../platform/process/failpoints.ts'
-import { keepCustomer } from './customers.ts'
+import { saveCustomer } from './customers.ts'
 import { refuseOrder } from './ending.ts'
 import type { PaymentDeps } from './deps.ts'
 import { applyAndPublish } from './check.ts'
 import type { NewOrder, PaymentRow } from './orders.ts'
 import { findPayment, orderOf, placeOrder, setCustomer } from './orders.ts'
-import { ProviderAway, ProviderRefused, unavailable } from './provider.ts'
+import { ProviderUnavailable, ProviderRefused, unavailable } from './provider.ts'
 import { billingOf } from './settings.ts'
 
 /** What to buy: a pack by its id, or an amount in the minor unit of the currency. */
@@ -109,7 +109,8 @@ export async function openCheckout(deps: PaymentDeps, row: PaymentRow): Promise<
   failpoint('payment.asked', row.id)
   const applied = await applyAndPublish(deps, row, seen)
   const now = applied?.row ?? (await findPayment(deps.db, row.id))!
-  if (now.status === 'review' || now.status === 'created') throw new ProviderAway('the checkout differs from the order')
+  if (now.status === 'review' || now.status === 'created')
+    throw new ProviderUnavailable('the checkout differs from the order')
   return { row: now, url }
 }
 
@@ -117,7 +118,7 @@ export async function openCheckout(deps: PaymentDeps, row: PaymentRow): Promise<
 async function customerFor({ db, provider }: PaymentDeps, row: PaymentRow): Promise<string> {
   const { customerGone } = await billingOf(db, row.account_id, provider.liveMode)
   const made = await provider.customerOf(row.account_id, customerGone)
-  const customer = await keepCustomer(db, row.account_id, made, provider.liveMode)
+  const customer = await saveCustomer(db, row.account_id, made, provider.liveMode)
   await setCustomer(db, row.id, customer)
   return customer
 }

@@ -121,7 +121,7 @@ export async function disableCode(db: Db, operator: UserId | null, id: CodeId): 
 /**
  * Redeems a code for an account. @returns its credits, and the balance after it.
  * @param member who redeems it: it is their mailbox that gets the code once.
- * @throws ApiError invalid_code if it is unknown, expired or disabled; code_used where it was used up, or by this
+ * @throws ApiError invalid_code if it is unknown, expired or disabled; code_used if it was used up, or by this
  * account or with this mailbox before, for any account, deleted or not.
  */
 export async function redeemCode(

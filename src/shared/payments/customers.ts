@@ -17,7 +17,7 @@ import { turnTopUpOff } from './declines.ts'
  * the card that belongs to it is forgotten.
  * @returns the one that it has.
  */
-export async function keepCustomer(db: Db, accountId: AccountId, customer: string, liveMode: boolean): Promise<string> {
+export async function saveCustomer(db: Db, accountId: AccountId, customer: string, liveMode: boolean): Promise<string> {
   return db.transaction(async (trx) => {
     await lockAccount(trx, accountId)
     await trx.raw('INSERT INTO billing_settings (account_id) VALUES (?) ON CONFLICT DO NOTHING', [accountId])
@@ -34,7 +34,7 @@ export async function keepCustomer(db: Db, accountId: AccountId, customer: strin
 }
 
 /** Stores the card that a customer saved at a checkout, unless the account has another customer by now. */
-export async function keepCard(trx: Trx, accountId: AccountId, customer: string | null, card: Card): Promise<void> {
+export async function saveCard(trx: Trx, accountId: AccountId, customer: string | null, card: Card): Promise<void> {
   await trx('billing_settings').where({ account_id: accountId, customer }).update({
     card_method: card.method,
     card_brand: card.brand,

@@ -40,7 +40,7 @@ export async function countTopUp(trx: Trx, accountId: AccountId, failure: string
   if (declines === 0) await mailFailure(trx, accountId, 'top_up_failed', failure)
 }
 
-/** Turns automatic top-up off for a reason that is not its owner's wish, with a mail; nothing where it is off. */
+/** Turns automatic top-up off for a reason that is not its owner's wish, with a mail; nothing if it is off. */
 export async function turnTopUpOff(trx: Trx, accountId: AccountId, failure: string): Promise<void> {
   if ((await billingOf(trx, accountId, null)).settings.autoTopUp === null) return
   await setTopUp(trx, accountId, null)

@@ -52,7 +52,7 @@ export function paymentsOf(config: Config, rest: Rest): PaymentDeps | null {
 }
 
 /**
- * The same in a web process, where a customer waits: short time-outs, and at once `ProviderAway` while it is
+ * The same in a web process, where a customer waits: short time-outs, and at once `ProviderUnavailable` while it is
  * unreachable.
  */
 export function promptPaymentsOf(config: Config, rest: Rest): PaymentDeps | null {

@@ -10,7 +10,7 @@ import { NO_ANSWER, failOrder, refuseOrder } from './ending.ts'
 import { checkOrder } from './check.ts'
 import type { PaymentRow } from './orders.ts'
 import { findPayment, scheduleCheck } from './orders.ts'
-import { ProviderAway, ProviderRefused } from './provider.ts'
+import { ProviderUnavailable, ProviderRefused } from './provider.ts'
 import { askRefund } from './refunds.ts'
 import { waitingRefundsOf } from './refund-rows.ts'
 import { publicId } from '../platform/ids.ts'
@@ -30,7 +30,7 @@ export async function processDueOrder(deps: PaymentDeps, id: PaymentId): Promise
     if (row?.status === 'created') await askAgain(deps, row)
     for (const refund of row ? await waitingRefundsOf(deps.db, row) : []) await askRefund(deps, row!, refund)
   } catch (error) {
-    if (!(error instanceof ProviderAway) && !(error instanceof ProviderRefused)) throw error
+    if (!(error instanceof ProviderUnavailable) && !(error instanceof ProviderRefused)) throw error
     deps.log.warn({ payment: publicId('payment', id), err: error }, 'payment not checked')
     await recordCheck(deps.db, id)
   }
@@ -41,7 +41,7 @@ async function askAgain(deps: PaymentDeps, row: PaymentRow): Promise<void> {
   const isAuto = row.kind === 'auto'
   if (Date.now() - row.created_at.getTime() > KNOWN_MS)
     return failOrder(deps.db, row, NO_ANSWER, isAuto ? 'failed' : 'expired')
-  // Its customer and its card are in the other mode, where it was placed.
+  // Its customer and its card are in the other mode, if it was placed.
   if (row.live_mode !== deps.provider.liveMode) return
   if (isAuto) return chargeCard(deps, row)
   try {

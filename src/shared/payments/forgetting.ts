@@ -5,7 +5,7 @@
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId } from '../platform/ids.ts'
 import type { PaymentDeps } from './deps.ts'
-import { ProviderAway, ProviderRefused } from './provider.ts'
+import { ProviderUnavailable, ProviderRefused } from './provider.ts'
 
 /** Has a provider forget a customer, or only the cards that it keeps of them now. */
 export async function askToForget(
@@ -106,7 +106,7 @@ export async function forgetCustomer({ db, provider, log }: PaymentDeps, custome
     if (row.is_whole) await provider.forgetCustomer(customer)
     else await provider.forgetCards(customer, row.asked_at)
   } catch (error) {
-    if (!(error instanceof ProviderAway) && !(error instanceof ProviderRefused)) throw error
+    if (!(error instanceof ProviderUnavailable) && !(error instanceof ProviderRefused)) throw error
     log.warn({ err: error }, 'customer not forgotten by the provider')
     return later(Math.min(FIRST_PAUSE_SECONDS * 2 ** (row.tries - 1), HOUR_SECONDS))
   }

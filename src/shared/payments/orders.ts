@@ -111,7 +111,7 @@ export type NewOrder = Pick<
 /** How long the sweep waits for the process that placed a new order, in seconds. */
 const FIRST_CHECK_SECONDS = 60
 
-/** Writes an order. @throws where the account has an open automatic payment already (by a constraint). */
+/** Writes an order. @throws if the account has an open automatic payment already (by a constraint). */
 export async function placeOrder(db: Db | Trx, order: NewOrder): Promise<PaymentRow> {
   const [row] = await db('payments')
     .insert({ ...order, next_check_at: db.raw('now() + make_interval(secs => ?)', [FIRST_CHECK_SECONDS]) })
@@ -245,7 +245,7 @@ export async function countReviews(db: Db): Promise<number> {
 export const findOperatedPayment = async (db: Db, id: PaymentId): Promise<OperatedRow | null> =>
   (await withOwner(db).where('payments.id', id).first<OperatedRow | undefined>()) ?? null
 
-/** Remembers the provider's customer of an order, where it has none. */
+/** Remembers the provider's customer of an order, if it has none. */
 export async function setCustomer(db: Db, id: PaymentId, customer: string): Promise<void> {
   await db('payments').where({ id, customer: null }).update({ customer })
 }

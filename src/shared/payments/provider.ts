@@ -18,7 +18,7 @@ export type Order = {
   credits: number
   bonus: number
   createdAt: Date
-  /** The provider's ids, where they are known. */
+  /** The provider's ids, if they are known. */
   customer: string | null
   session: string | null
   intent: string | null
@@ -126,7 +126,7 @@ export const wrapped = (provider: Provider, around: Around): Provider => ({
 })
 
 /** The provider did not answer, or cannot now. The outcome is unknown, and the same request may be sent again. */
-export class ProviderAway extends Error {}
+export class ProviderUnavailable extends Error {}
 
 /** What a provider may not have any more: it was deleted there, or belongs to another mode or account. */
 export type Missing = 'customer' | 'card'
@@ -150,7 +150,7 @@ const REFUSED =
 /** What customers get if a provider did not do what it was asked. @throws every error that is not the provider's. */
 export function unavailable(error: unknown, retryAfterSeconds: number): ApiError {
   const more = { retryAfterSeconds, cause: error }
-  if (error instanceof ProviderAway) return new ApiError('payments_unavailable', more)
+  if (error instanceof ProviderUnavailable) return new ApiError('payments_unavailable', more)
   if (!(error instanceof ProviderRefused)) throw error
   if (error.reason.startsWith('amount_too_')) return new ApiError('invalid_amount', { cause: error })
   return new ApiError('payments_unavailable', { ...more, message: REFUSED })

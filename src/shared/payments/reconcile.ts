@@ -20,7 +20,7 @@ export type Reconciled = {
   unknown: Pick<Listed, 'names' | 'reference' | 'currency' | 'amountMinor'>[]
 }
 
-/** Compares what was paid between two moments. @throws ProviderAway. */
+/** Compares what was paid between two moments. @throws ProviderUnavailable. */
 export async function reconcile(deps: PaymentDeps, from: Date, to: Date): Promise<Reconciled> {
   const found: Reconciled = { checked: 0, changed: 0, missing: [], unknown: [] }
   const paidThere = new Set<string>()

@@ -15,7 +15,7 @@ import type { PaymentDeps } from './deps.ts'
 import { checkOrder } from './check.ts'
 import type { PaymentRow } from './orders.ts'
 import { scheduleCheck, findPayment, lockPayment, orderOf } from './orders.ts'
-import { ProviderAway, ProviderRefused } from './provider.ts'
+import { ProviderUnavailable, ProviderRefused } from './provider.ts'
 import type { RefundRow } from './refund-rows.ts'
 import { endRefund, refundsOf, writeRefund } from './refund-rows.ts'
 
@@ -118,7 +118,7 @@ export async function askRefund(deps: PaymentDeps, row: PaymentRow, refund: Refu
     })
   } catch (error) {
     if (error instanceof ProviderRefused) return giveBack(deps, row, refund, error.reason)
-    if (!(error instanceof ProviderAway)) throw error
+    if (!(error instanceof ProviderUnavailable)) throw error
     log.warn({ payment: publicId('payment', row.id), err: error }, 'refund not asked for yet')
     await scheduleCheck(db, row.id, AGAIN_SECONDS)
     return

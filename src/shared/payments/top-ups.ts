@@ -19,7 +19,7 @@ import { CARD_GONE, NOT_SOLD } from '../terms/failures.ts'
 import { applyAndPublish } from './check.ts'
 import type { PaymentRow } from './orders.ts'
 import { orderOf, placeOrder } from './orders.ts'
-import { ProviderAway, ProviderRefused } from './provider.ts'
+import { ProviderUnavailable, ProviderRefused } from './provider.ts'
 import { billingOf, noticeLowBalance } from './settings.ts'
 
 /**
@@ -69,7 +69,7 @@ export async function chargeCard(deps: PaymentDeps, row: PaymentRow): Promise<vo
     await applyAndPublish(deps, row, seen)
   } catch (error) {
     if (error instanceof ProviderRefused) return refuseOrder(deps.db, row, error)
-    if (!(error instanceof ProviderAway)) throw error
+    if (!(error instanceof ProviderUnavailable)) throw error
     deps.log.warn({ payment: publicId('payment', row.id), err: error }, 'top-up not charged yet')
   }
 }

@@ -2,7 +2,7 @@
 import type { Telemetry } from '../platform/telemetry/telemetry.ts'
 import { withinSpan } from '../platform/telemetry/telemetry.ts'
 import type { Provider } from './provider.ts'
-import { ProviderAway, ProviderRefused, wrapped } from './provider.ts'
+import { ProviderUnavailable, ProviderRefused, wrapped } from './provider.ts'
 
 /** The same provider; each question to it is a span below `parent`, a trace context. */
 export const traced = (provider: Provider, telemetry: Telemetry, parent: string): Provider =>
@@ -20,6 +20,6 @@ export const traced = (provider: Provider, telemetry: Telemetry, parent: string)
 
 /** The kind of a failure: never its message, which may have personal data in it. */
 function kindOf(error: unknown): string {
-  if (error instanceof ProviderAway) return 'away'
+  if (error instanceof ProviderUnavailable) return 'away'
   return error instanceof ProviderRefused ? error.reason : 'internal_error'
 }

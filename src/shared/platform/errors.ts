@@ -178,7 +178,7 @@ export const gatewayError = (
   param: string | null = null,
 ): GatewayError => ({ type: code, message, param, code: CODES_OF_OPENAI[code] ?? code })
 
-/** Seconds after which a 503 may be tried again where nothing better is known. */
+/** Seconds after which a 503 may be tried again if nothing better is known. */
 export const RETRY_SECONDS = 2
 
 /** What passes on its own: of an upstream if it certainly accepted nothing. */

@@ -39,7 +39,7 @@ export class FairQueue {
 
   /**
    * Waits for the turn of a request.
-   * @throws ApiError rate_limited where too many wait already; the signal's reason once that has aborted
+   * @throws ApiError rate_limited if too many wait already; the signal's reason once that has aborted
    */
   async take(holder: string, cost = 1, signal?: AbortSignal): Promise<Share> {
     signal?.throwIfAborted()

@@ -22,7 +22,7 @@ export const isAddress = (value: unknown): value is string => typeof value === '
 /** Whether a value is a text that is not empty. */
 export const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-/** The JSON object that a text is, also as the only element of a list; null where it is none. */
+/** The JSON object that a text is, also as the only element of a list; null if it is none. */
 export function objectOf(text: string): Fields | null {
   try {
     const value: unknown = JSON.parse(text)

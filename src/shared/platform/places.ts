@@ -28,7 +28,7 @@ export class Places {
     return this.queue.length
   }
 
-  /** Takes one of `total` places, where one is free and the account has not its share yet. */
+  /** Takes one of `total` places, if one is free and the account has not its share yet. */
   take(account: AccountId, total: number): boolean {
     if (!this.hasRoom(account, total)) return false
     this.taken += 1
@@ -77,13 +77,13 @@ export class Places {
     this.queue.push(waiting)
   }
 
-  /** No longer waits; nothing where it does not. */
+  /** No longer waits; nothing if it does not. */
   leave(waiting: Waiting): void {
     const at = this.queue.indexOf(waiting)
     if (at >= 0) this.queue.splice(at, 1)
   }
 
-  /** Whose turn it is: takes out of the queue who may have a place now; undefined where nobody may. */
+  /** Whose turn it is: takes out of the queue who may have a place now; undefined if nobody may. */
   next(): Waiting | undefined {
     const fitting = this.queue.filter(({ account, total }) => this.hasRoom(account, total))
     const first = fitting.reduce<Waiting | undefined>(

@@ -1,6 +1,15 @@
 /** Fields of one line of text, as every boundary takes them: the console, operators and the command line. */
 import { z } from 'zod'
-import { hasAtMost } from './code-points.ts'
+
+/** The code points of a text. It builds a list of them: of a text that a client sent, call `hasAtMost` first. */
+export const codePoints = (text: string): number => Array.from(text).length
+
+/**
+ * Whether a text has at most `most` code points. A code point has one or two UTF-16 units, so that only a text whose
+ * length does not decide it is counted.
+ */
+export const hasAtMost = (text: string, most: number): boolean =>
+  text.length <= most || (text.length <= 2 * most && codePoints(text) <= most)
 
 /** What one line of text must not have: controls, line ends, lone surrogates, direction marks, invisible characters. */
 const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/u
@@ -30,3 +39,6 @@ export const label = (max: number) =>
   line(max)
     .refine((text) => text.trim() !== '', 'must not be empty')
     .meta({ override: { minLength: 1, maxLength: max } })
+
+/** Whether Postgres can store a text: it takes neither NUL nor a lone surrogate. Pure. */
+export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')

@@ -50,7 +50,7 @@ export function createLongAnswers(db: Db, parallelSlices: number): LongAnswers {
   }
 }
 
-/** Bytes of an output, from 0 on; null where there is no such result any more. */
+/** Bytes of an output, from 0 on; null if there is no such result any more. */
 async function sliceOf(db: Db, callId: CallId, from: number, length: number): Promise<Buffer | null> {
   const { rows } = await db
     .raw<{ rows: { slice: Buffer }[] }>(

@@ -10,10 +10,9 @@ import type { Redis } from 'ioredis'
 import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from '../calls/stored-answers.ts'
 import type { AccountEvent, CallUpdate, Reply } from './channels.ts'
-import { cancelChannel, readReplies, replyChannel } from './channels.ts'
-import { Publications } from './publications.ts'
+import { cancelChannel, readReplies, replyChannel, accountOfChannel, eventChannel, parted } from './channels.ts'
+import { Publications } from './publisher.ts'
 import { reportDefect } from '../platform/process/defects.ts'
-import { Followers } from './account-followers.ts'
 import { hasEnded } from '../terms/lifecycle.ts'
 import type { Ended } from '../calls/types.ts'
 
@@ -27,7 +26,7 @@ const RECHECK_EVERY_MS = 5000
 const OVERDUE_CHECK_MS = 4000
 
 /** How often overdue waiters are searched, in ms: one timer for all, and none of its own for each call. */
-const OVERDUE_LOOK_MS = 500
+const OVERDUE_EVERY_MS = 500
 
 /** Reads a call's answer from its row: null while it is open. When `overdue` it may end the call first. */
 export type ReadAnswer = (callId: CallId, overdue: boolean) => Promise<Answer | LongAnswer | null>
@@ -90,7 +89,7 @@ export class Replies {
   async start(): Promise<void> {
     if (this.ticks.length === 0) {
       this.ticks.push(setInterval(() => this.recheckLater(), RECHECK_EVERY_MS).unref())
-      this.ticks.push(setInterval(() => this.checkOverdue(), OVERDUE_LOOK_MS).unref())
+      this.ticks.push(setInterval(() => this.checkOverdue(), OVERDUE_EVERY_MS).unref())
     }
     this.publications.listen(this.options.subscriber)
     await this.options.subscriber.subscribe(replyChannel(this.options.prefix, this.address))
@@ -266,5 +265,55 @@ export class Replies {
     if (!all?.delete(waiter)) return
     if (all.size === 0) this.waiters.delete(callId)
     waiter.onOver()
+  }
+}
+
+/** Called with each change; with null after a reconnect, when changes may have been missed. */
+export type Follower = (event: AccountEvent | null) => void
+
+/** The followers of one process: one Redis subscription per account, however many followers it has. */
+export class Followers {
+  private readonly subscriber: Redis
+  private readonly prefix: string
+  private readonly publications: Pick<Publications, 'follow'>
+  private readonly followers = new Map<AccountId, Set<Follower>>()
+  private connected = false
+
+  constructor(subscriber: Redis, prefix: string, publications: Pick<Publications, 'follow'>) {
+    this.subscriber = subscriber
+    this.prefix = prefix
+    this.publications = publications
+    subscriber.on('message', (channel: string, message: string) => {
+      const account = accountOfChannel(prefix, channel)
+      if (account === null) return
+      const followers = this.followers.get(account) ?? []
+      for (const event of parted(message).map((one) => JSON.parse(one) as AccountEvent))
+        for (const follower of followers) follower(event)
+    })
+    subscriber.on('ready', () => {
+      if (this.connected) for (const all of this.followers.values()) for (const follower of all) follower(null)
+      this.connected = true
+    })
+  }
+
+  /** Follows an account until the answered function is called. Nothing is missed once this is done. */
+  async follow(account: AccountId, follower: Follower): Promise<() => void> {
+    const all = this.followers.get(account) ?? new Set<Follower>()
+    this.followers.set(account, all.add(follower))
+    try {
+      await this.subscriber.subscribe(eventChannel(this.prefix, account))
+      await this.publications.follow(account)
+    } catch (error) {
+      this.leave(account, follower)
+      throw error
+    }
+    return () => this.leave(account, follower)
+  }
+
+  private leave(account: AccountId, follower: Follower): void {
+    const all = this.followers.get(account)
+    if (!all?.delete(follower) || all.size > 0) return
+    this.followers.delete(account)
+    this.subscriber.unsubscribe(eventChannel(this.prefix, account)).catch(() => {})
   }
 }

@@ -10,7 +10,7 @@ import type { DeadProcess } from '../calls/numbered-retries.ts'
 const HEARTBEAT_EVERY_MS = 1000
 
 /** How long the last heartbeat of a process is stored, in ms: longer than retries go back. */
-const KEPT_MS = 15 * 60_000
+const LISTED_MS = 15 * 60_000
 
 /** The heartbeats of all web processes, in one Redis hash. */
 export class WebProcesses {
@@ -83,7 +83,7 @@ export class WebProcesses {
   }
 
   private async forget(dead: readonly DeadProcess[]): Promise<void> {
-    const old = dead.filter(({ lastSeenMs }) => lastSeenMs !== null && lastSeenMs < Date.now() - KEPT_MS)
+    const old = dead.filter(({ lastSeenMs }) => lastSeenMs !== null && lastSeenMs < Date.now() - LISTED_MS)
     if (old.length > 0) await this.redis.hdel(this.key, ...old.map(({ address }) => address))
   }
 }

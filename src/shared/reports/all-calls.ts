@@ -47,7 +47,7 @@ export async function listAnyCalls(
   return { calls, next: last && { micros: last.micros, id: last.id } }
 }
 
-/** The last call of a full page; null where the search came to the end. */
+/** The last call of a full page; null if the search came to the end. */
 async function lastOf(db: Db, looked: Knex.QueryBuilder, lookedAt: number): Promise<CallPosition | null> {
   const row = await looked
     .offset(lookedAt - 1)

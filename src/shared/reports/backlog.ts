@@ -5,7 +5,7 @@
 import type { Db } from '../platform/postgres/db.ts'
 import type { Modality } from '../terms/kinds.ts'
 
-/** How long the oldest call has waited to be begun, in seconds, by modality; absent where none waits. */
+/** How long the oldest call has waited to be begun, in seconds, by modality; absent if none waits. */
 export async function oldestQueued(db: Db): Promise<Partial<Record<Modality, number>>> {
   const { rows } = await db.raw<{ rows: { modality: Modality; seconds: number }[] }>(`
     SELECT modality, extract(epoch FROM now() - min(created_at))::float8 AS seconds

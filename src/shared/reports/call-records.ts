@@ -85,7 +85,7 @@ type StateRow = {
 }
 
 /**
- * The state of this call, with its answer unless that is long; null where there is no such call, or it is only the
+ * The state of this call, with its answer unless that is long; null if there is no such call, or it is only the
  * record of a refusal.
  * @param holder keeps it to the calls of that member: to others' answers a key leads no more than to other accounts'.
  */
@@ -234,7 +234,7 @@ export async function findRecords(db: Db, ids: readonly CallId[], seen: Seen): P
   return rows.map(recordOf)
 }
 
-/** When a worker began this call, and whose it is; null where there is no such call. */
+/** When a worker began this call, and whose it is; null if there is no such call. */
 export async function findOrigin(
   db: Db,
   id: CallId,

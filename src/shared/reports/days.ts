@@ -15,7 +15,7 @@ export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0,
 /**
  * The first and the last day of a report. Where the client is, tomorrow may have begun already: a first day after today
  * is no fault.
- * @throws ApiError invalid_request where they are in the wrong order, or too far from each other.
+ * @throws ApiError invalid_request if they are in the wrong order, or too far from each other.
  */
 export function daysOf(asked: { from?: string; to?: string }, today: string): { from: string; to: string } {
   const to = asked.to ?? (asked.from !== undefined && asked.from > today ? asked.from : today)

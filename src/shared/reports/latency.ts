@@ -10,7 +10,7 @@ import { firstIdAt } from '../platform/ids.ts'
 /** From acceptance to end, of `calls` that succeeded: half of them, and 95 in 100, were at least as fast. */
 export type Latency = { calls: number; p50Ms: number; p95Ms: number }
 
-/** The latency of an account: of all its calls, by model and by key. `all` is null where none succeeded. */
+/** The latency of an account: of all its calls, by model and by key. `all` is null if none succeeded. */
 export type AccountLatency = {
   all: Latency | null
   models: (Latency & { model: string })[]

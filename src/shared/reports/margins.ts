@@ -15,7 +15,7 @@ export type MarginRow = {
   credits: number
   /** The credits in micro-dollars; null if the worth of a credit is unknown. */
   revenueMicroUsd: number | null
-  /** What is known of the cost; null where nothing is. */
+  /** What is known of the cost; null if nothing is. */
   costMicroUsd: number | null
   /** Calls whose cost is unknown, and not in the sum. */
   callsOfUnknownCost: number

@@ -6,7 +6,7 @@
  */
 import { BlockList, isIP } from 'node:net'
 import { parseDataImage } from '../media/media.ts'
-import { hasAtMost } from '../platform/code-points.ts'
+import { hasAtMost } from '../platform/text-fields.ts'
 
 /** The longest address, in characters. */
 const MAX_URL_LENGTH = 2048

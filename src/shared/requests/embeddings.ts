@@ -36,7 +36,7 @@ const AROUND_BYTES = 64
 const isToken = (value: unknown): boolean =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKEN
 
-/** What is wrong with an input; null where that is nothing. A list is checked up to its first fault. */
+/** What is wrong with an input; null if that is nothing. A list is checked up to its first fault. */
 export function inputFault(input: unknown): string | null {
   if (typeof input === 'string') return input === '' ? 'must not be empty' : null
   if (!Array.isArray(input)) return 'must be a text, a list of texts, a list of tokens or a list of lists of tokens'

@@ -79,7 +79,7 @@ export function offersDuration({ durations }: Pick<MediaOptions, 'durations'>, s
   return seconds >= range.min && seconds <= range.max && fitsStep(seconds, range)
 }
 
-/** The seconds of a request that names none; undefined where the model states none: the upstream's own default. */
+/** The seconds of a request that names none; undefined if the model states none: the upstream's own default. */
 export const defaultDuration = ({ durations }: Pick<MediaOptions, 'durations'>): number | undefined =>
   Array.isArray(durations) ? durations[0] : (durations?.default ?? durations?.min)
 
@@ -93,7 +93,7 @@ export function durationChoices({ durations }: Pick<MediaOptions, 'durations'>):
   return choices.map((seconds) => Number(seconds.toFixed(9)))
 }
 
-/** The resolutions that a model offers: none where it states only sizes. */
+/** The resolutions that a model offers: none if it states only sizes. */
 export const offeredResolutions = ({ modality, resolutions, sizes }: MediaOptions): readonly string[] =>
   resolutions ?? (sizes ? [] : UNSTATED_RESOLUTIONS[modality])
 
@@ -123,7 +123,7 @@ export function offeredShapes({ modality, durations, resolutions, sizes, qualiti
 }
 
 /**
- * The least that one picture or one video costs which a model offers, in credits; null where none has a price.
+ * The least that one picture or one video costs which a model offers, in credits; null if none has a price.
  * @param asked what it must be
  */
 export function leastMediaCost(options: MediaOptions, price: MediaPrice, asked: MediaShape = {}): number | null {

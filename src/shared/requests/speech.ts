@@ -1,5 +1,5 @@
 /** What a request for speech asks for, and how its text is counted. Pure. */
-import { codePoints } from '../platform/code-points.ts'
+import { codePoints } from '../platform/text-fields.ts'
 
 /** The forms in which sound is answered, by their media types. */
 export const SPEECH_TYPES = {

@@ -22,7 +22,7 @@ export async function putUpload(db: Db, callId: CallId, place: number, chunks: A
 
 /**
  * The bytes of a file.
- * @throws UploadLost where it is not there, or not whole: Postgres empties what is not logged after a crash
+ * @throws UploadLost if it is not there, or not whole: Postgres empties what is not logged after a crash
  */
 export async function* readUpload(db: Db, callId: CallId, { place, bytes }: UploadedFile): AsyncGenerator<Buffer> {
   let left = bytes

@@ -9,7 +9,7 @@ import { dearestOf, shapeAsCame } from './media-rows.ts'
 
 /**
  * Chat: for every `perTokens` tokens `output`, and `input` for uncached input, `cachedInput` for what it reads from a
- * cache and `cacheWrite` for what it writes to one (both `input` where absent); besides them `perCall`; and at least
+ * cache and `cacheWrite` for what it writes to one (both `input` if absent); besides them `perCall`; and at least
  * `minimum` a call. Credits where it is a price, micro-dollars where it is a cost.
  */
 export type ChatPrice = {
@@ -42,12 +42,12 @@ export type MediaPriceRow = RowShape &
 export type MediaPrice = { credits: number } | { prices: MediaPriceRow[] }
 
 /**
- * Speech: for every `perCharacters` characters (1 where absent) `perCharacter`, and at least `minimum` a call. Credits
+ * Speech: for every `perCharacters` characters (1 if absent) `perCharacter`, and at least `minimum` a call. Credits
  * where it is a price, micro-dollars where it is a cost.
  */
 export type SpeechPrice = { perCharacter: number; perCharacters?: number; minimum?: number }
 
-/** How much of a price the accounts of a group pay, in ten-thousandths; all of it where absent. */
+/** How much of a price the accounts of a group pay, in ten-thousandths; all of it if absent. */
 export type Share = { priceBasisPoints?: number }
 
 /**
@@ -80,7 +80,7 @@ export type Tokens = {
 /** All input tokens: uncached, read from a cache, written to one. */
 export const allInput = ({ input, cached = 0, written = 0 }: Tokens): number => input + cached + written
 
-/** The tokens of a minute that a call reserves, by its estimate; none where it is not paid by tokens. */
+/** The tokens of a minute that a call reserves, by its estimate; none if it is not paid by tokens. */
 export const reservedTokens = (estimate: Tokens | null): number => (estimate ? estimate.input + estimate.output : 0)
 
 /** The largest number of credits one call may move: far below 2^53, so that sums stay exact in JavaScript too. */
@@ -285,7 +285,7 @@ export type CallBounds = { credits: number; share: number; tokens: number }
  * The most output tokens per choice within the bounds of a call, if a request has no limit of its own.
  * @param estimate of the request with all of `limit`, for `choices` choices
  * @param least a limit is not lowered below this many tokens: an answer that is cut there is of little use
- * @returns null where the bounds allow less than `least`, or than a limit that is lower itself
+ * @returns null if the bounds allow less than `least`, or than a limit that is lower itself
  */
 export function limitWithin(
   { credits, share, tokens }: CallBounds,

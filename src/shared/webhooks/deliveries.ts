@@ -59,7 +59,7 @@ export async function claimDelivery(
   return rows[0] ?? null
 }
 
-/** What a receiver answered: the HTTP status, where there was one, and after how many ms. */
+/** What a receiver answered: the HTTP status, if there was one, and after how many ms. */
 export type Answered = { status: number | null; ms: number }
 
 /**
@@ -95,7 +95,7 @@ type Failing = { account_id: AccountId | null; url: string; disabled_at: Date | 
  * Records a failed try: the webhook, or all callbacks of the account, are in the slow lane from then on, whatever has
  * become of the delivery meanwhile. Unless it was taken over or is held, the webhook is also disabled where its
  * receiver is gone or has failed for five days.
- * @returns why the webhook was disabled by this; null where it was not
+ * @returns why the webhook was disabled by this; null if it was not
  */
 export async function failDelivery(
   db: Db,
@@ -241,7 +241,7 @@ export async function redeliver(db: Db | Trx, webhookId: WebhookId, id: Delivery
  * Writes an event for one webhook, even if it does not want its type. @returns null if the webhook was deleted
  * meanwhile
  */
-export async function tellOne(
+export async function emitTo(
   db: Db | Trx,
   webhookId: WebhookId,
   type: string,
@@ -258,7 +258,7 @@ export async function tellOne(
 }
 
 /** Writes events of grants that end within seven days, each once: a batch. @returns how many */
-export async function tellOfGrants(db: Db, batch: number): Promise<number> {
+export async function emitGrantEvents(db: Db, batch: number): Promise<number> {
   const { rows } = await db.raw<{ rows: { told: number }[] }>('SELECT tell_of_grants(?) AS told', [batch])
   return rows[0]!.told
 }
@@ -269,7 +269,7 @@ export async function deleteOldNotices(db: Db): Promise<void> {
 }
 
 /**
- * How long the oldest due delivery outside of the slow lane waits, in seconds (0 where none is due), and how
+ * How long the oldest due delivery outside of the slow lane waits, in seconds (0 if none is due), and how
  * many were given up or are held.
  */
 export async function deliveryBacklog(db: Db): Promise<{ oldestDueSeconds: number; failed: number; held: number }> {

@@ -181,7 +181,7 @@ export const makeCallbackSecret = async (db: Db, box: SecretBox, account: Accoun
 
 /**
  * The callback secret of an account, made if there is none. It is shown once, no matter who made it.
- * @returns null where it was shown before, or cannot be read any more
+ * @returns null if it was shown before, or cannot be read any more
  */
 export const showCallbackSecret = (db: Db, box: SecretBox, account: AccountId): Promise<string | null> =>
   db.transaction(async (trx) => {

@@ -83,7 +83,7 @@ class Outlet {
       const size = sent.reduce((sum, part) => sum + part.size, 0)
       this.freeAt = performance.now() + Math.max(apartMs(this.streams), size / PACE.all)
       await this.publish(sent.map(({ chunks }) => chunks))
-      for (const { relay } of sent) relay.hasLeft()
+      for (const { relay } of sent) relay.partSent()
     }
     this.isDraining = false
   }
@@ -185,7 +185,7 @@ export class ChunkRelay {
   }
 
   /** A part of it was sent. */
-  hasLeft(): void {
+  partSent(): void {
     this.onItsWay--
     if (!this.isWaiting && this.onItsWay === 0) this.resolveIdle()
   }

@@ -35,7 +35,7 @@ export const askedPictures = ({ n, resolution, size, quality, response_format }:
 export type Collected = { route: Route; made: Made; asked: AskedPictures | undefined }
 
 /** A result that a customer can be given: its address, and its name in our storage where it is there. */
-type Kept = { url: string; name: MediaName | null }
+type StoredResult = { url: string; name: MediaName | null }
 
 /**
  * Stores the results and settles: a video at its charge, pictures at those that are delivered and as they came, never
@@ -57,11 +57,11 @@ export async function collectMedia(
     made.costMicroUsd ?? (asked ? shapeMicroUsd(route, shapeAsCame(asked, came), files.length) : call.costMicroUsd),
   )
   failpoint('result.keeping', call.id)
-  const kept = await keepAll(deps, model, run, { ...collected, files })
+  const stored = await storeAll(deps, model, run, { ...collected, files })
   failpoint('result.kept', call.id)
-  const [first, ...more] = kept.map(({ url }) => url) as [string, ...string[]]
+  const [first, ...more] = stored.map(({ url }) => url) as [string, ...string[]]
   const created = Math.floor(Date.now() / 1000)
-  const pictures = { came, pictures: kept.length, charged: call.charged }
+  const pictures = { came, pictures: stored.length, charged: call.charged }
   return {
     is: 'settled',
     settlement: {
@@ -70,11 +70,11 @@ export async function collectMedia(
       costMicroUsd: spent.total,
       upstream: route.upstream.name,
       resultUrl: first,
-      ...(model.modality === 'image' && { pictures: kept.length, moreResultUrls: more }),
+      ...(model.modality === 'image' && { pictures: stored.length, moreResultUrls: more }),
       output: wantsBytes(asked)
         ? imagesOutput(
             created,
-            kept.map(({ name }) => name!),
+            stored.map(({ name }) => name!),
           )
         : mediaOutput(created, [first, ...more]),
     },
@@ -90,17 +90,17 @@ const offeredOf = ({ sizes = [], qualities = [] }: MediaModel, { size, quality }
 })
 
 /** The stored results, in their order, at least one. @throws the first failure if none could be stored */
-async function keepAll(
+async function storeAll(
   deps: WorkerDeps,
   model: MediaModel,
   run: Run,
   collected: Collected & { files: readonly MediaSource[] },
-): Promise<Kept[]> {
-  const kept: Kept[] = []
+): Promise<StoredResult[]> {
+  const stored: StoredResult[] = []
   let failure: UpstreamError | null = null
   for (const [index, source] of collected.files.entries()) {
     try {
-      kept.push(await keep(deps, model, run, { ...collected, source, index }))
+      stored.push(await storeOne(deps, model, run, { ...collected, source, index }))
     } catch (error) {
       // The other results would fail too: our own storage failed, or the work has ended.
       if (!(error instanceof UpstreamError) || run.signal.aborted) throw error
@@ -108,16 +108,16 @@ async function keepAll(
       deps.log.warn({ ...aboutRun(run), upstream: collected.route.upstream.name, err: error }, 'a result was not kept')
     }
   }
-  if (kept.length > 0) return kept
+  if (stored.length > 0) return stored
   throw failure!
 }
 
-async function keep(
+async function storeOne(
   deps: WorkerDeps,
   { modality: kind }: MediaModel,
   run: Run,
   { route: { upstream }, asked, source, index }: Collected & { source: MediaSource; index: number },
-): Promise<Kept> {
+): Promise<StoredResult> {
   const { call, signal } = run
   const isLink = upstream.results === 'link' && source.from === 'url' && !source.headers
   if (isLink && !wantsBytes(asked)) return { url: source.url, name: null }

@@ -31,7 +31,7 @@ async function answerCount(deps: WorkerDeps, { data }: Job<CountJob>): Promise<v
   await deps.publisher.counted(data, tokens)
 }
 
-/** The count of the model's first upstream; null where its protocol has none. @throws UpstreamError */
+/** The count of the model's first upstream; null if its protocol has none. @throws UpstreamError */
 async function countOf(deps: WorkerDeps, data: CountJob, signal: AbortSignal): Promise<number | null> {
   const [catalogue, request] = await Promise.all([
     deps.catalogue.at(data.catalogueVersion),

@@ -15,7 +15,13 @@ export type HeldCalls = ReturnType<typeof createHeldCalls>
  * A call that is worked on, and how others in this process end that work early. `attempt`: of its begin; 0 until then.
  * `leave`: to be called when the client of its stream has disconnected; ends the work, unless the runner replaces it.
  */
-export type HeldCall = { id: CallId; attempt: number; ending: AbortController; leave: () => void; hasLeft: boolean }
+export type HeldCall = {
+  id: CallId
+  attempt: number
+  ending: AbortController
+  onDisconnect: () => void
+  hasDisconnected: boolean
+}
 
 /** A set of held calls whose leases are renewed until `stop`. */
 export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
@@ -45,14 +51,14 @@ export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
   return {
     /**
      * Holds a call, before its begin is written, until it is released.
-     * @returns null where this process has it already: an earlier run of its job is still working on it
+     * @returns null if this process has it already: an earlier run of its job is still working on it
      */
     hold(id: CallId): HeldCall | null {
       if (held.has(id)) return null
-      const leave = () => {
-        call.hasLeft = true
+      const onDisconnect = () => {
+        call.hasDisconnected = true
       }
-      const call: HeldCall = { id, attempt: 0, ending: new AbortController(), leave, hasLeft: false }
+      const call: HeldCall = { id, attempt: 0, ending: new AbortController(), onDisconnect, hasDisconnected: false }
       held.set(id, call)
       if (isStopping) call.ending.abort(new Requeued())
       return call
@@ -63,15 +69,15 @@ export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
      */
     begun(call: HeldCall, { attempt, resumed }: Pick<BegunCall, 'attempt' | 'resumed'>): void {
       call.attempt = attempt
-      call.leave = () => call.ending.abort(new Cancelled())
-      if (call.hasLeft && !resumed) call.leave()
+      call.onDisconnect = () => call.ending.abort(new Cancelled())
+      if (call.hasDisconnected && !resumed) call.onDisconnect()
     },
     /** The work on a call is done. */
     release({ id }: HeldCall): void {
       held.delete(id)
     },
     /** The client of a call's stream has disconnected: ends the work on it if this process holds it. */
-    cancel: (id: CallId): void => held.get(id)?.leave(),
+    cancel: (id: CallId): void => held.get(id)?.onDisconnect(),
     /** Ends the work on all calls, and on those that are held from now on: this process has no more time. */
     requeueAll(): void {
       isStopping = true

@@ -55,7 +55,7 @@ export type References = {
   prepare: (route: Route, adapter?: MediaAdapter) => Promise<void>
   /** The request as the route's upstream gets it, once prepared. */
   requestFor: <R extends AnyRequest>(request: R, route: Route, adapter?: MediaAdapter) => R
-  /** The picture that the route uploads, once prepared; undefined where it uploads none. */
+  /** The picture that the route uploads, once prepared; undefined if it uploads none. */
   uploadFor: (request: MediaRequest, route: Route, adapter: MediaAdapter) => Reference | undefined
 }
 
@@ -65,7 +65,7 @@ const NONE: References = { prepare: async () => {}, requestFor: (request) => req
 /**
  * Does the work of a call with its pictures. Their host names are resolved first, even if the upstream fetches them:
  * the web process has checked only the syntax. A name that does not resolve is left to the upstream that fetches it.
- * @throws ReferenceRefused where one leads into a private network now, could not be looked up, or cannot be used
+ * @throws ReferenceRefused if one leads into a private network now, could not be looked up, or cannot be used
  */
 export async function withReferences<T>(
   deps: Pick<WorkerDeps, 'db' | 'fetcher' | 'log'>,

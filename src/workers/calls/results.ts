@@ -25,11 +25,11 @@ type Produced = {
 export type Results = {
   /**
    * Stores a result under the name of its type.
-   * @throws UpstreamError `rejected` where it is no complete image or video, `unknown` where it could not be fetched
+   * @throws UpstreamError `rejected` if it is no complete image or video, `unknown` where it could not be fetched
    * now; NotStored where our own storage did not take it
    */
   keep(produced: Produced, signal: AbortSignal): Promise<MediaName>
-  /** Deletes one result; nothing where it is gone already. */
+  /** Deletes one result; nothing if it is gone already. */
   remove(name: MediaName): Promise<void>
   /** Deletes results older than this many days; returns how many. */
   sweep(days: number): Promise<number>

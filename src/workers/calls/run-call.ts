@@ -33,7 +33,7 @@ export type Run = {
   signal: AbortSignal
   /** Whether an upstream may have the request: what was certainly not sent can be handed to another worker. */
   maybeSent: boolean
-  /** The upstream of its last try; null where none was tried. */
+  /** The upstream of its last try; null if none was tried. */
   upstream: string | null
   /** What its upstream can have used. */
   bounds: UsageBounds
@@ -63,7 +63,7 @@ export const callerOf = ({ call, signal }: Run) => ({ account: call.accountId, s
 export const isUnsent = ({ call, maybeSent }: Run): boolean =>
   !maybeSent && !call.upstreamRef && (!call.resumed || !KINDS[call.modality].isSentOnce)
 
-/** The files of the form that a call came as, for its upstreams; absent where it was none. */
+/** The files of the form that a call came as, for its upstreams; absent if it was none. */
 export const filesOf = ({ db }: Pick<WorkerDeps, 'db'>, { call, job }: Run): UpstreamFile[] | undefined =>
   job.files?.map((file) => ({ ...file, open: () => readUpload(db, call.id, file) }))
 

@@ -29,7 +29,7 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   // The lost attempt may already have streamed a part to its reader.
   if (run.call.resumed && request.stream) return { is: 'failed', error: WORKER_LOST }
   // What comes whole was billed whole: it is not cancelled.
-  if (!request.stream) run.held.leave = () => {}
+  if (!request.stream) run.held.onDisconnect = () => {}
   if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
   const settlement = await withReferences(deps, run, (references) => {
     const caller = { ...callerOf(run), prepare: references.prepare }
@@ -38,7 +38,7 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
       const asked = { adapter, route, request: references.requestFor(request, route) }
       const answer = await sendTo(run, route, () => ask(deps, run, asked, begun), spanAttributes).catch(
         (error: unknown) => {
-          tellIn(error, run, asked)
+          attachQuote(error, run, asked)
           throw error
         },
       )
@@ -51,7 +51,7 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
 }
 
 /** Lets a refusal of an upstream reach the client in its own words, where both speak the same dialect. */
-function tellIn(
+function attachQuote(
   error: unknown,
   { call, job: { dialect = 'chat', betas } }: Run,
   { adapter, route, request }: Asked,

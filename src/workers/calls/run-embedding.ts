@@ -48,7 +48,7 @@ const AT_ONCE = 64
 
 /**
  * The answer as JSON, without credits and balance.
- * @throws UpstreamError `unknown` where it is too long
+ * @throws UpstreamError `unknown` if it is too long
  */
 async function outputOf(
   vectors: readonly Float32Array[],

@@ -3,7 +3,7 @@
  */
 import type { MediaModel, Model, Route } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
-import { routesFor } from '../../shared/catalogue/media-routes.ts'
+import { routesFor } from '../../shared/catalogue/route-rules.ts'
 import type { MediaRequest } from '../../shared/requests/requests.ts'
 import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import type { WorkerDeps } from '../deps.ts'
@@ -36,7 +36,7 @@ type Submitted = { route: Route; cost: number | null } & ({ done: Made } | { ref
 export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Outcome> {
   const { held, call } = run
   // A deletion ends a video here only while no upstream can have it.
-  held.leave = () => {
+  held.onDisconnect = () => {
     if (!run.maybeSent && !call.resumed) held.ending.abort(new Cancelled())
   }
   if (call.upstreamRef) return continueTask(deps, model, run, call.upstreamRef)
@@ -76,7 +76,7 @@ async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Su
           ? { route, cost, done: await adapter.generate(sent, context) }
           : { route, cost, ref: await adapter.submit(sent, context) },
       ).catch((error: unknown) => {
-        tellWords(error, route, run)
+        attachQuote(error, route, run)
         throw error
       })
     })
@@ -87,7 +87,7 @@ async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Su
  * An edit of uploaded pictures fails in the words of its upstream, which speaks the API of the request: they explain
  * what is wrong with the pictures, such as the size of a mask.
  */
-function tellWords(error: unknown, route: Route, { call, job }: Run): void {
+function attachQuote(error: unknown, route: Route, { call, job }: Run): void {
   const request = job.request as MediaRequest
   if (error instanceof UpstreamError && request.images)
     error.quoted = quotedWords(error, route, { request, model: call.model })

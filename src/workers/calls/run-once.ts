@@ -1,5 +1,5 @@
 /**
- * A call over one request to an upstream, which is not sent again where it may have arrived: a second one could be a
+ * A call over one request to an upstream, which is not sent again if it may have arrived: a second one could be a
  * second bill.
  */
 import type { Model, Route } from '../../shared/catalogue/catalogue.ts'

@@ -21,8 +21,8 @@ export function runRerank(deps: WorkerDeps, model: RerankModel, run: Run): Promi
     ask: (route, context) => deps.upstreams.adapterFor(route, 'rerank')(request, context),
     settle: (route, ranking) => {
       const billed = ranking.searches ?? 0
-      const isBelieved = billed >= 1 && billed <= MOST_TIMES * searches
-      run.spent.add(searchMicroUsd(route, isBelieved ? billed : searches))
+      const isPlausible = billed >= 1 && billed <= MOST_TIMES * searches
+      run.spent.add(searchMicroUsd(route, isPlausible ? billed : searches))
       const output = JSON.stringify({
         id: publicId('call', run.call.id),
         model: model.id,

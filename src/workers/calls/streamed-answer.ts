@@ -47,7 +47,7 @@ export class StreamedAnswer {
   private isReportStale = false
   private sent = false
   private reasons: boolean
-  private hasLeft = false
+  private hasDisconnected = false
   private hasBegun = false
   private readonly held: string[] = []
   private readingOn: NodeJS.Timeout | undefined
@@ -66,7 +66,7 @@ export class StreamedAnswer {
 
   /**
    * Reads the stream that `open` begins to its end.
-   * @throws what ended it, where nothing is to be paid
+   * @throws what ended it, if nothing is to be paid
    */
   async read(open: (onSent: () => void, take: TakeEvent) => Promise<void>): Promise<PaidAnswer> {
     try {
@@ -78,10 +78,10 @@ export class StreamedAnswer {
 
   private async settled(open: (onSent: () => void, take: TakeEvent) => Promise<void>): Promise<PaidAnswer> {
     const { held } = this.run
-    const { leave } = held
-    if (this.relay) held.leave = () => this.leave()
+    const { onDisconnect } = held
+    if (this.relay) held.onDisconnect = () => this.onDisconnect()
     const { end, failure } = await this.receive(open)
-    held.leave = leave
+    held.onDisconnect = onDisconnect
     clearTimeout(this.readingOn)
     const counted = this.assembly.tokens
     const { tokens, refused } = trustedUsage(this.usage, {
@@ -96,9 +96,9 @@ export class StreamedAnswer {
   }
 
   /** The reader has disconnected: ends the work, now or once what the model has reasoned is known. */
-  private leave(): void {
-    if (this.hasLeft) return
-    this.hasLeft = true
+  private onDisconnect(): void {
+    if (this.hasDisconnected) return
+    this.hasDisconnected = true
     this.relay?.drop()
     if (!this.sent || !this.reasons || this.isReported) return this.cancel()
     this.readingOn = setTimeout(() => this.cancel(), READ_ON_MS)
@@ -132,7 +132,7 @@ export class StreamedAnswer {
       if (this.assembly.isEmpty) throw new UpstreamError('unknown', 'the stream had no chunk')
       return { end: 'finished', failure: null }
     } catch (failure) {
-      if (!this.hasLeft) return { end: endOf(failure, this.run.signal), failure }
+      if (!this.hasDisconnected) return { end: endOf(failure, this.run.signal), failure }
       // Nobody waits for another try.
       this.cancel()
       return { end: 'client_left', failure }
@@ -145,7 +145,7 @@ export class StreamedAnswer {
       this.usage = largerUsage(this.usage, event.usage)
       // A report of the input alone does not cover the words before it.
       if (event.usage.output > 0) this.isReportStale = false
-      if (this.hasLeft && this.isReported) throw new Cancelled()
+      if (this.hasDisconnected && this.isReported) throw new Cancelled()
     } else this.take(event.frame, event.text)
     if (this.assembly.isFull) throw new AnswerTooLong('the answer is as long as it may become')
   }
@@ -158,7 +158,7 @@ export class StreamedAnswer {
     this.completion.take(taken)
     if (this.assembly.words > words) this.isReportStale = true
     this.reasons ||= this.form.reasons(taken)
-    if (this.relay && !this.hasLeft) this.pass(this.relay, taken, taken === frame ? text : undefined)
+    if (this.relay && !this.hasDisconnected) this.pass(this.relay, taken, taken === frame ? text : undefined)
   }
 
   /** Passes a frame on, once the answer has begun: until then another upstream may be asked. */
@@ -185,7 +185,7 @@ export class StreamedAnswer {
       run: { signal },
     } = this
     if (!relay) return
-    const isShown = verdict.is === 'paid' && !this.hasLeft && end !== 'client_left'
+    const isShown = verdict.is === 'paid' && !this.hasDisconnected && end !== 'client_left'
     if (signal.aborted && !isShown) relay.drop()
     const last = isShown ? this.completion.lastFrames(verdict.finish) : []
     for (const frame of last) this.push(relay, this.form.written(frame, this.run.call.model))

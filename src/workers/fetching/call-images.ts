@@ -70,7 +70,7 @@ export class CallImages {
   /**
    * Looks up where http(s) addresses lead, before they are fetched or handed on. What is looked up here is not looked
    * up again by `fetch`.
-   * @throws FetchFailed where one leads to what is not public, or could not be looked up in time; the call's reason
+   * @throws FetchFailed if one leads to what is not public, or could not be looked up in time; the call's reason
    */
   check(urls: readonly string[]): Promise<void> {
     return this.failing(async () => {

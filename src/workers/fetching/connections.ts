@@ -28,7 +28,7 @@ export const systemResolver: Resolver = (hostname) => lookup(hostname, { all: tr
 /** The refusal of an address that is not public. */
 export const notPublic = () => new FetchFailed('refused', 'The address leads into a network that is not public.')
 
-/** The addresses of a name, all of them public. @throws FetchFailed `refused` where one is not, `unresolved` */
+/** The addresses of a name, all of them public. @throws FetchFailed `refused` if one is not, `unresolved` */
 export async function publicAddressesOf(
   hostname: string,
   resolve: Resolver,

@@ -52,7 +52,7 @@ export async function destinationOf(
   return FROM_BEST_TO_WORST.findLast((one) => found.has(one))!
 }
 
-/** The different names in addresses; null where one may not be reached by its spelling. */
+/** The different names in addresses; null if one may not be reached by its spelling. */
 function namesOf(urls: readonly string[]): string[] | null {
   const names = new Set<string>()
   for (const text of urls) {

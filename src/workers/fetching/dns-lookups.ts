@@ -9,8 +9,7 @@ import { BulkheadRejectedError, bulkhead } from 'cockatiel'
 import type { ResolvedAddress, Resolver } from './connections.ts'
 import { startDeadline } from './deadline.ts'
 import { FetchFailed } from './failure.ts'
-import type { NameFiles } from './resolv-files.ts'
-import { candidatesOf, readNameFiles } from './resolv-files.ts'
+import { readFileSync } from 'node:fs'
 
 /** The most names that one resolver looks up at once; further ones wait. Each holds a socket or two. */
 const IN_FLIGHT = 128
@@ -36,12 +35,12 @@ export type NameSettings = {
 /**
  * A resolver that can be cancelled and is bounded in flight. It finds what the machine's own resolver would find: the
  * hosts file, then the name servers, with the search list.
- * @throws FetchFailed `unresolved` where the name has no address or its name servers give no answer; `unchecked` where
+ * @throws FetchFailed `unresolved` if the name has no address or its name servers give no answer; `unchecked` where
  * too many names wait to be asked at all; the signal's reason once that has aborted
  */
 export function createNameResolver({ servers, inFlight = IN_FLIGHT, files }: NameSettings = {}): Resolver {
   const slots = bulkhead(inFlight, MAX_WAITING)
-  const filesNow = files ? () => files : keptFiles()
+  const filesNow = files ? () => files : cachedFiles()
   return async (hostname, signal) => {
     const { hosts, ...rules } = filesNow()
     const local = hosts.get(hostname.replace(/\.$/, '').toLowerCase())
@@ -65,15 +64,15 @@ export function createNameResolver({ servers, inFlight = IN_FLIGHT, files }: Nam
 
 const toResolved = (address: string): ResolvedAddress => ({ address, family: isIP(address) })
 
-function keptFiles(): () => NameFiles {
-  let kept = readNameFiles()
+function cachedFiles(): () => NameFiles {
+  let cached = readNameFiles()
   let readAt = Date.now()
   return () => {
     if (Date.now() - readAt > FILES_MS) {
-      kept = readNameFiles()
+      cached = readNameFiles()
       readAt = Date.now()
     }
-    return kept
+    return cached
   }
 }
 
@@ -143,4 +142,68 @@ function once(resolve: Resolver): Resolver {
     asked.set(hostname, answer)
     return answer
   }
+}
+
+/**
+ * How a machine resolves names, apart from its name servers: an upstream in the same network resolves by its files, so
+ * a customer's name must be judged by them too.
+ */
+export type NameFiles = {
+  /** The addresses of the names in the hosts file; names are in lower case. */
+  hosts: ReadonlyMap<string, readonly string[]>
+  /** The domains in which a name is looked for. */
+  search: readonly string[]
+  /** A name with fewer dots is looked for in the domains first, and only then as it is. */
+  ndots: number
+}
+
+/** Reads the machine's files now. A missing file counts as empty. */
+export function readNameFiles(): NameFiles {
+  return { hosts: parseHosts(textOf('/etc/hosts')), ...parseResolvConf(textOf('/etc/resolv.conf')) }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+const wordsOf = (line: string): string[] =>
+  line
+    .replace(/[#;].*/, '')
+    .trim()
+    .split(/\s+/)
+
+/** The names of a hosts file. */
+export function parseHosts(text: string): NameFiles['hosts'] {
+  const hosts = new Map<string, string[]>()
+  for (const line of text.split('\n')) {
+    const [address = '', ...names] = wordsOf(line)
+    if (isIP(address) === 0) continue
+    for (const name of names) hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), address])
+  }
+  return hosts
+}
+
+/** The search list of a `resolv.conf`: its last `search` or `domain` line counts, as for the C library. */
+export function parseResolvConf(text: string): Pick<NameFiles, 'search' | 'ndots'> {
+  let search: string[] = []
+  let ndots = 1
+  for (const line of text.split('\n')) {
+    const [keyword, ...values] = wordsOf(line)
+    if (keyword === 'search') search = values
+    if (keyword === 'domain') search = values.slice(0, 1)
+    const option = keyword === 'options' ? values.find((value) => /^ndots:\d{1,2}$/.test(value)) : undefined
+    if (option) ndots = Number(option.slice('ndots:'.length))
+  }
+  return { search: search.map((domain) => domain.replace(/\.$/, '')).filter((domain) => domain !== ''), ndots }
+}
+
+/** The full names that a name may mean, in the order in which they are tried. */
+export function candidatesOf(hostname: string, { search, ndots }: Pick<NameFiles, 'search' | 'ndots'>): string[] {
+  if (hostname.endsWith('.')) return [hostname]
+  const searched = search.map((domain) => `${hostname}.${domain}`)
+  return hostname.split('.').length - 1 >= ndots ? [hostname, ...searched] : [...searched, hostname]
 }

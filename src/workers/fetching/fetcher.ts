@@ -4,18 +4,21 @@
  * It reaches public addresses, and an upstream's own configured origin; nothing else.
  */
 import type { Agent } from 'undici'
+import { request } from 'undici'
 import { FairQueue } from '../../shared/platform/fair-queue.ts'
 import { CallImages, MAX_REFERENCE_BYTES } from './call-images.ts'
 import type { ImagesCall } from './call-images.ts'
 import type { Dial, Resolver } from './connections.ts'
-import { publicConnections, systemResolver, trustedConnections } from './connections.ts'
+import { publicConnections, systemResolver, trustedConnections, notPublic } from './connections.ts'
 import type { Download, DownloadOptions, FetchTimeouts } from './download.ts'
-import { download } from './download.ts'
-import type { PostAnswer, Posted } from './post.ts'
-import { post } from './post.ts'
+import { download, parseUrl } from './download.ts'
 import { createNameResolver, oncePerCall } from './dns-lookups.ts'
 import { RecentFailures } from './recent-failures.ts'
 import type { ReferencePace } from './reference-clock.ts'
+import { namesPublicHost } from '../../shared/requests/addresses.ts'
+import { mayReceive } from '../../shared/webhooks/addresses.ts'
+import { startDeadline, unlessAborted } from './deadline.ts'
+import { toFetchFailed } from './failure.ts'
 
 const TIMEOUTS: FetchTimeouts = { connect: 5000, firstByte: 60_000, idle: 30_000, total: 600_000 }
 
@@ -106,5 +109,55 @@ export function createFetcher(settings: FetcherSettings = {}): Fetcher {
     close: async () => {
       await Promise.all([results, trusted, ...references].map((agent) => agent.destroy()))
     },
+  }
+}
+
+/** What is sent. `allowPrivate`: to wherever the address leads, for development. */
+type Posted = {
+  headers: Record<string, string>
+  body: string
+  limitMs: number
+  allowPrivate: boolean
+  signal: AbortSignal
+}
+
+/** What was answered: taken (2xx), never to be asked again (410), or neither. `retryAfter` as it came. */
+type PostAnswer = { status: number; isTaken: boolean; isGone: boolean; retryAfter: string | null }
+
+/**
+ * Sends one request to an address that a customer chose: follows no redirect, and reads nothing of the answer but its
+ * head. It goes over an agent that is made for it alone, and closed with it: the name is looked up once, and the
+ * connection goes to what was checked.
+ * @throws FetchFailed if nothing was answered in time; the signal's reason once that has aborted
+ */
+async function post(agentFor: (signal: AbortSignal) => Agent, text: string, posted: Posted): Promise<PostAnswer> {
+  const url = parseUrl(text)
+  if (!posted.allowPrivate && !(namesPublicHost(url) && mayReceive(url))) throw notPublic()
+  const deadline = startDeadline(posted.signal, posted.limitMs)
+  const { signal } = deadline
+  const agent = agentFor(signal)
+  const asked = {
+    dispatcher: agent,
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'user-agent': 'tollgate', ...posted.headers },
+    body: posted.body,
+    signal,
+  } as const
+  try {
+    const answer = await unlessAborted(() => request(url, asked), signal)
+    answer.body.on('error', () => {}).destroy()
+    const retryAfter = answer.headers['retry-after']
+    const { statusCode: status } = answer
+    return {
+      status,
+      isTaken: status >= 200 && status < 300,
+      isGone: status === 410,
+      retryAfter: (Array.isArray(retryAfter) ? retryAfter[0] : retryAfter) ?? null,
+    }
+  } catch (error) {
+    throw posted.signal.aborted ? posted.signal.reason : toFetchFailed(signal.aborted ? signal.reason : error)
+  } finally {
+    deadline.release()
+    await agent.destroy()
   }
 }

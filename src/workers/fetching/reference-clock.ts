@@ -8,7 +8,7 @@ import { FetchFailed } from './failure.ts'
 export type ReferencePace = { totalMs: number; bytesPerSecond: number; graceMs: number }
 
 /** How often the pace is checked, in ms. */
-const LOOK_EVERY_MS = 250
+const CHECK_EVERY_MS = 250
 
 /** A body that is being read: how far, and since when. */
 type Body = { bytes: number; since: number }
@@ -89,7 +89,7 @@ export class ReferenceClock {
   private start(): void {
     if (this.startedAt !== null) return
     this.startedAt = performance.now()
-    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref()
+    this.timer = setInterval(() => this.check(), CHECK_EVERY_MS).unref()
   }
 
   private stop(): void {
@@ -98,7 +98,7 @@ export class ReferenceClock {
     clearInterval(this.timer)
   }
 
-  private look(): void {
+  private check(): void {
     const { totalMs, bytesPerSecond, graceMs } = this.pace
     const now = this.elapsedMs()
     const isSlow = ({ bytes, since }: Body): boolean => bytes < ((now - since - graceMs) * bytesPerSecond) / 1000

@@ -2,7 +2,7 @@
  * Decides whether a mail is due, and writes it. Decided here and not when the mail is requested: the requester of a
  * reset must not notice whether the address has an account, or has reached its limit of mails.
  */
-import { noticeOf } from '../../shared/identity/budget-notices.ts'
+import { noticeOf } from '../../shared/identity/budgets.ts'
 import { invitationOf } from '../../shared/identity/invitations.ts'
 import type { Mailboxes } from '../../shared/mail/mailboxes.ts'
 import type { LinkKind, TokenMint } from '../../shared/identity/one-time-tokens.ts'

@@ -23,7 +23,7 @@ import { decide } from './decide.ts'
 import type { RetryPlan } from './retry-plan.ts'
 import { RETRY_PLAN } from './retry-plan.ts'
 
-/** `retries` is RETRY_PLAN where absent. */
+/** `retries` is RETRY_PLAN if absent. */
 export type MailDeps = Pick<WorkerDeps, 'config' | 'db' | 'log'> & {
   mailer: Mailer
   retries?: RetryPlan

@@ -1,4 +1,4 @@
-import { parseStorageUrl } from '../../shared/platform/config/storage-url.ts'
+import { parseStorageUrl } from '../../shared/platform/config/addresses.ts'
 import type { S3Access } from '../../shared/media/bucket.ts'
 import type { StorageSettings } from '../../shared/media/reader.ts'
 import { createFileStore } from './file-store.ts'

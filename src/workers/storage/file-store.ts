@@ -91,7 +91,7 @@ async function writtenAt(path: string): Promise<number> {
   }
 }
 
-/** The names in a folder; none where it does not exist yet, or is a file that somebody else put there. */
+/** The names in a folder; none if it does not exist yet, or is a file that somebody else put there. */
 async function entriesOf(folder: string): Promise<string[]> {
   try {
     return await readdir(folder)

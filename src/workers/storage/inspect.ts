@@ -3,7 +3,6 @@ import { kindOf } from '../../shared/media/media.ts'
 import { FORMATS, SNIFF_BYTES, sniff } from './formats/table.ts'
 import { Reading, cutShort } from './formats/reading.ts'
 import { MediaRefused } from './refused.ts'
-import { NOTHING, started } from './started.ts'
 
 /** What bytes must be to be taken. */
 export type MediaExpectation = {
@@ -92,4 +91,16 @@ async function* checked(
 async function* following({ head, rest }: Chunks): AsyncGenerator<Uint8Array> {
   yield* head
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
+}
+
+/** A first piece that is not read: it only brings a generator past its first `yield`. */
+export const NOTHING = new Uint8Array(0)
+
+/**
+ * Starts a generator whose first piece is `NOTHING`. Closing a generator that was never started runs none of its
+ * code: without this, the socket or file of unread bytes would stay open.
+ */
+export async function started<T extends AsyncGenerator<Uint8Array, void, void>>(generator: T): Promise<T> {
+  await generator.next()
+  return generator
 }

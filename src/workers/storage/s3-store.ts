@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { StorageLocation } from '../../shared/platform/config/storage-url.ts'
+import type { StorageLocation } from '../../shared/platform/config/addresses.ts'
 import { MEDIA_TYPES, parseMediaName } from '../../shared/media/media.ts'
 import type { Bucket, S3Access } from '../../shared/media/bucket.ts'
 import { bucketAt } from '../../shared/media/bucket.ts'

@@ -16,10 +16,10 @@ import { createSecretBox, signedHeaders } from '../../shared/webhooks/secrets.ts
 import type { WorkerDeps } from '../deps.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import type { Schedule } from './schedule.ts'
-import { SCHEDULE, wishOf } from './schedule.ts'
+import { SCHEDULE, retryAfterMsOf } from './schedule.ts'
 import { createRoundPlaces } from './round-places.ts'
 
-/** `schedule` is SCHEDULE where absent. */
+/** `schedule` is SCHEDULE if absent. */
 export type WebhookDeps = Pick<WorkerDeps, 'config' | 'db' | 'log' | 'fetcher' | 'queues'> & { schedule?: Schedule }
 
 /** How long a receiver has to answer, in ms (docs/webhooks.md#tries). */
@@ -102,8 +102,9 @@ async function deliver(
     log.info(about, 'event delivered')
     return true
   }
-  const { note, wishMs, isGone } = outcome
-  const pauseMs = isGone && delivery.isCallback ? null : (deps.schedule ?? SCHEDULE).pauseMs(delivery.tries, wishMs)
+  const { note, retryAfterMs, isGone } = outcome
+  const pauseMs =
+    isGone && delivery.isCallback ? null : (deps.schedule ?? SCHEDULE).pauseMs(delivery.tries, retryAfterMs)
   const disabled = await retryWhileUnreachable(NOTE_PATIENCE_MS, () =>
     failDelivery(db, delivery, { status: outcome.status, ms, note, pauseMs, isGone }),
   )
@@ -111,9 +112,9 @@ async function deliver(
   return false
 }
 
-type Outcome = { status: number | null; note: FailureNote | null; wishMs: number; isGone: boolean }
+type Outcome = { status: number | null; note: FailureNote | null; retryAfterMs: number; isGone: boolean }
 
-const unanswered = (note: FailureNote): Outcome => ({ status: null, note, wishMs: 0, isGone: false })
+const unanswered = (note: FailureNote): Outcome => ({ status: null, note, retryAfterMs: 0, isGone: false })
 
 async function attempt(
   { config, fetcher }: WebhookDeps,
@@ -133,7 +134,7 @@ async function attempt(
       allowPrivate: config.WEBHOOK_ALLOW_PRIVATE === 'on',
       signal,
     })
-    return { status, note: isTaken ? null : 'refused', wishMs: wishOf(retryAfter, Date.now()), isGone }
+    return { status, note: isTaken ? null : 'refused', retryAfterMs: retryAfterMsOf(retryAfter, Date.now()), isGone }
   } catch (error) {
     return unanswered(error instanceof FetchFailed && error.problem === 'refused' ? 'not_allowed' : 'no_answer')
   }

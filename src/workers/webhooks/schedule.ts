@@ -21,26 +21,28 @@ const PAUSES_MS = [
 const JITTER = 0.2
 
 /** The longest pause that a receiver may ask for, in ms. */
-const LONGEST_WISH_MS = HOUR
+const LONGEST_RETRY_AFTER_MS = HOUR
 
 /** When a delivery is tried again. */
 export type Schedule = {
-  /** The pause after a failed try, in ms; null gives it up. `tries` counts the failed one. `wishMs`: Retry-After. */
-  pauseMs: (tries: number, wishMs: number) => number | null
+  /**
+   * The pause after a failed try, in ms; null gives it up. `tries` counts the failed one. `retryAfterMs`: Retry-After.
+   */
+  pauseMs: (tries: number, retryAfterMs: number) => number | null
 }
 
 /** At once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, each ± 20 %. */
 export const SCHEDULE: Schedule = {
-  pauseMs: (tries, wishMs) => {
+  pauseMs: (tries, retryAfterMs) => {
     const pause = PAUSES_MS[tries - 1]
     if (pause === undefined) return null
     const moved = pause * (1 + JITTER * (2 * Math.random() - 1))
-    return Math.round(Math.max(moved, Math.min(wishMs, LONGEST_WISH_MS)))
+    return Math.round(Math.max(moved, Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS)))
   },
 }
 
-/** What `Retry-After` asks for, in ms from now: seconds, or a date. 0 where it cannot be read. */
-export function wishOf(retryAfter: string | null, now: number): number {
+/** What `Retry-After` asks for, in ms from now: seconds, or a date. 0 if it cannot be read. */
+export function retryAfterMsOf(retryAfter: string | null, now: number): number {
   if (retryAfter === null) return 0
   const ms = /^\d{1,9}$/.test(retryAfter.trim()) ? Number(retryAfter) * SECOND : Date.parse(retryAfter) - now
   return Number.isFinite(ms) ? Math.max(0, ms) : 0

@@ -13,7 +13,7 @@ import { LargeBodies, waitingBounds } from '../../../src/api/endpoint/large-body
 import { endpoint } from '../../../src/api/endpoint/endpoint.ts'
 import { UNDECLARED, errorHandler } from '../../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
-import { pathId } from '../../../src/api/endpoint/path-id.ts'
+import { pathId } from '../../../src/api/endpoint/fields.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import { get, send } from '../../../scripts/harness/http.ts'

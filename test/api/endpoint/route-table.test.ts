@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { expect } from 'chai'
-import { tableOf } from '../../../src/api/endpoint/route-table.ts'
+import { tableOf } from '../../../src/api/endpoint/router.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
 
 describe('the table of routes', () => {

@@ -5,9 +5,8 @@ import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import Koa from 'koa'
 import { pino } from 'pino'
-import { errorHandler } from '../../../src/api/middleware/error-handler.ts'
+import { errorHandler, responseGate } from '../../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
-import { responseGate } from '../../../src/api/middleware/response-gate.ts'
 import { ResponseMemory, unreadBounds } from '../../../src/api/server/response-memory.ts'
 
 const MEGABYTE = 1_048_576

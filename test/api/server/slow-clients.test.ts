@@ -5,7 +5,7 @@ import type { RequestListener, Server } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { closeSlowReaders, takenBy, watchReaders } from '../../../src/api/server/slow-clients.ts'
+import { closeSlowReaders, takenBy, watchReaders } from '../../../src/api/server/listen.ts'
 import { until } from '../../../scripts/harness/until.ts'
 
 /** When a reader counts as slow here, in ms, and more bytes than both kernels buffer. */
@@ -81,7 +81,7 @@ describe('a connection whose client', () => {
       (_request, response) => response.end(Buffer.alloc(MUCH)),
       () => {
         const readers = watchReaders(server, SLOW_MS)
-        look = readers.look
+        look = readers.check
         return readers.stop
       },
     )

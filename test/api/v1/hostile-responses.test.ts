@@ -5,7 +5,7 @@ import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { findResponses, keepInput } from '../../../src/shared/calls/stored-responses.ts'
+import { findResponses, storeInput } from '../../../src/shared/calls/stored-responses.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 import { MODELS, addDialects } from './support/responses.ts'
 
@@ -114,7 +114,7 @@ describe('a hostile client of POST /v1/responses', () => {
     const kept = async (input: string, mostBytes: number): Promise<boolean> => {
       const reply = await post(bodyOf({ store: false }))
       const call = { callId: callOf(reply), accountId: account.id }
-      await keepInput(gateway.db, call, [{ role: 'user', content: input }], mostBytes)
+      await storeInput(gateway.db, call, [{ role: 'user', content: input }], mostBytes)
       return (
         (await findResponses(gateway.db, { userId: account.userId, accountId: account.id }, [call.callId], 10_000_000))!
           .size === 1

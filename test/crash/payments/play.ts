@@ -18,7 +18,7 @@ import { providerOf } from '../../../src/shared/payments/deps.ts'
 import { storeEvent } from '../../../src/shared/payments/events.ts'
 import { checkOrder, handleEvent } from '../../../src/shared/payments/check.ts'
 import type { PaymentRow } from '../../../src/shared/payments/orders.ts'
-import { ProviderAway, ProviderRefused } from '../../../src/shared/payments/provider.ts'
+import { ProviderUnavailable, ProviderRefused } from '../../../src/shared/payments/provider.ts'
 import { refundPayment } from '../../../src/shared/payments/refunds.ts'
 import { billingOf, changeSettings } from '../../../src/shared/payments/settings.ts'
 import { processDueOrder } from '../../../src/shared/payments/due-orders.ts'
@@ -132,7 +132,7 @@ const ordersOf = ({ db, accounts }: ScheduleRun): Promise<PaymentRow[]> =>
 
 /** What is expected to go wrong: a provider that was told to, and wishes that cannot be had. */
 function isExpected(error: unknown): boolean {
-  return error instanceof ProviderAway || error instanceof ProviderRefused || error instanceof ApiError
+  return error instanceof ProviderUnavailable || error instanceof ProviderRefused || error instanceof ApiError
 }
 
 async function doTogether(run: ScheduleRun, acts: readonly Act[]): Promise<void> {

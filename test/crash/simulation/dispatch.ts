@@ -3,7 +3,7 @@ import type { Job, Processor } from 'bullmq'
 import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { CallJob, Queues } from '../../../src/shared/queues.ts'
-import { MAX_DEATHS } from '../../../src/workers/calls/poisoned-calls.ts'
+import { MAX_DEATHS } from '../../../src/workers/calls/begin.ts'
 import type { Process, Scheduler } from '../../support/faults.ts'
 
 /** What happens to the next jobs that are added: accepted, accepted without an acknowledgement, or refused. */

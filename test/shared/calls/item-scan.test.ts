@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { ItemScan } from '../../../src/shared/calls/item-scan.ts'
+import { ItemScan } from '../../../src/shared/calls/stored-responses.ts'
 
 const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('id', '"', '\\', '\\"', '[{"id":"a"},', '}],:'))
 const values = fc.jsonValue({ maxDepth: 4 })

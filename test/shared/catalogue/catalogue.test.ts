@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { findModel } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
-import { BadCatalogue, faultsOf } from '../../../src/shared/catalogue/faults.ts'
+import { BadCatalogue, faultsOf, privateUpstreams } from '../../../src/shared/catalogue/faults.ts'
 import { catalogueWarnings } from '../../../src/shared/catalogue/parse.ts'
-import { privateUpstreams } from '../../../src/shared/catalogue/private-upstreams.ts'
 import { readCatalogue } from '../../support/catalogue.ts'
 
 const upstreams = {

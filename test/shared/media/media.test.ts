@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/shared/platform/ids.ts'
-import { parseStorageUrl } from '../../../src/shared/platform/config/storage-url.ts'
+import { parseStorageUrl } from '../../../src/shared/platform/config/addresses.ts'
 import {
   contentTypeOf,
   kindOf,

@@ -8,7 +8,7 @@ import { newId } from '../../../src/shared/platform/ids.ts'
 import { withCircuit } from '../../../src/shared/payments/circuit.ts'
 import { providerOf } from '../../../src/shared/payments/deps.ts'
 import type { Provider } from '../../../src/shared/payments/provider.ts'
-import { ProviderAway } from '../../../src/shared/payments/provider.ts'
+import { ProviderUnavailable } from '../../../src/shared/payments/provider.ts'
 import { WEBHOOK_SECRET } from './fixture.ts'
 
 describe('the circuit of a provider', () => {
@@ -33,7 +33,7 @@ describe('the circuit of a provider', () => {
   const ask = (): Promise<string> =>
     provider.customerOf(newId('account'), null).then(
       () => 'answered',
-      (error: unknown) => (error instanceof ProviderAway ? error.message : String(error)),
+      (error: unknown) => (error instanceof ProviderUnavailable ? error.message : String(error)),
     )
 
   it('opens when the provider hangs, sends nothing meanwhile, and closes when it answers again', async () => {

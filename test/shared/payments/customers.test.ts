@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import type { KeptBecause } from '../../../src/shared/operators/changes.ts'
+import type { Obstacle } from '../../../src/shared/operators/changes.ts'
 import { deleteAccount } from '../../../src/shared/operators/changes.ts'
 import { dueForgetting, forgetCustomer, undecidedPayments } from '../../../src/shared/payments/forgetting.ts'
 import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
-import { dropCard, keepCustomer } from '../../../src/shared/payments/customers.ts'
+import { dropCard, saveCustomer } from '../../../src/shared/payments/customers.ts'
 import { billingOf, changeSettings } from '../../../src/shared/payments/settings.ts'
 import { processDueOrder } from '../../../src/shared/payments/due-orders.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
@@ -47,7 +47,7 @@ describe('customers, cards and unpaid orders', () => {
     }
     const cardsOf = async (customer: string): Promise<number> =>
       (await fixture.stripe.stripe.paymentMethods.list({ customer })).data.length
-    const remove = (force: boolean): Promise<KeptBecause | null> => {
+    const remove = (force: boolean): Promise<Obstacle | null> => {
       const { userId, id: accountId } = account
       return deleteAccount(db, null, {
         userId,
@@ -259,9 +259,9 @@ describe('customers, cards and unpaid orders', () => {
     it('is kept once, however many first orders of an account ask for it at once', async () => {
       for (let round = 0; round < 5; round++) {
         const { id } = await anAccount(db)
-        const asked = Array.from({ length: 8 }, () => keepCustomer(db, id, `cus_${id}`, false))
+        const asked = Array.from({ length: 8 }, () => saveCustomer(db, id, `cus_${id}`, false))
         expect(new Set(await Promise.all(asked))).to.deep.equal(new Set([`cus_${id}`]))
-        expect(await keepCustomer(db, id, 'cus_other', false)).to.equal(`cus_${id}`)
+        expect(await saveCustomer(db, id, 'cus_other', false)).to.equal(`cus_${id}`)
       }
     })
   })

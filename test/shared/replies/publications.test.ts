@@ -6,10 +6,10 @@ import { testConfig } from '../../../scripts/harness/harness.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import { connectPersistent } from '../../../src/shared/platform/redis/redis.ts'
-import { Followers } from '../../../src/shared/replies/account-followers.ts'
+import { Followers } from '../../../src/shared/replies/reply-channel.ts'
 import type { AccountEvent } from '../../../src/shared/replies/channels.ts'
 import { eventChannel, readReplies, replyChannel, writeReply } from '../../../src/shared/replies/channels.ts'
-import { Publications } from '../../../src/shared/replies/publications.ts'
+import { Publications } from '../../../src/shared/replies/publisher.ts'
 
 describe('publications', () => {
   const open: Redis[] = []

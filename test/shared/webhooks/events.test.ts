@@ -3,12 +3,12 @@ import { allOf } from '../../../src/shared/identity/members.ts'
 import { EVENTS } from '../../../src/api/endpoint/event-schemas.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { createKey, revokeKey } from '../../../src/shared/identity/api-keys.ts'
-import { noteOpening } from '../../../src/shared/operators/circuits.ts'
+import { noteOpening } from '../../../src/shared/operators/upstreams.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { LISTED_TYPES, OPERATOR_TYPES } from '../../../src/shared/webhooks/types.ts'
-import { deleteOldDeliveries, deleteWebhooksOf, tellOfGrants } from '../../../src/shared/webhooks/deliveries.ts'
+import { deleteOldDeliveries, deleteWebhooksOf, emitGrantEvents } from '../../../src/shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
 import { createWebhook, deleteWebhook, makeCallbackSecret } from '../../../src/shared/webhooks/webhooks.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
@@ -284,7 +284,7 @@ describe('an event', () => {
     await aWebhook(account)
     await aGrant(db, account.id, { amount: 5, days: 8 })
     const soon = await aGrant(db, account.id, { amount: 7, days: 6 })
-    while ((await tellOfGrants(db, 100)) > 0);
+    while ((await emitGrantEvents(db, 100)) > 0);
     const told = await toldTo(account)
     expect(told.map(({ type }) => type)).to.deep.equal(['credits.expiring'])
     expect(told[0]!.body.data).to.include({ credits: 7 })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { noteOpening, noteRecovery, noteStillWorking } from '../../../src/shared/operators/circuits.ts'
+import { noteOpening, noteRecovery, noteStillWorking } from '../../../src/shared/operators/upstreams.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'

@@ -8,7 +8,7 @@ export const OF_AUDIO: readonly Mutant[] = [
     why: 'A part of a file must not look like a short whole one.',
     edits: [
       {
-        file: 'src/api/v1/audio/sound-answer.ts',
+        file: 'src/api/v1/audio/speech.ts',
         find: 'if (answer && placed.relayed?.isWhole) body.end()',
         replace: 'if (answer) body.end()',
       },

@@ -81,7 +81,7 @@ export const BEGINS: readonly Mutant[] = [
   {
     name: 'a client that leaves while its call begins is not noticed',
     why: 'The call would go on to its end, and be charged.',
-    edits: [{ file: HELD_CALLS, find: 'if (call.hasLeft && !resumed) call.leave()', replace: '' }],
+    edits: [{ file: HELD_CALLS, find: 'if (call.hasDisconnected && !resumed) call.onDisconnect()', replace: '' }],
     tests: [HELD],
   },
   {
@@ -99,7 +99,7 @@ export const BEGINS: readonly Mutant[] = [
   {
     name: 'speech of a lost worker is refunded after it was heard',
     why: 'What was heard is paid, however many workers a customer can end.',
-    edits: [{ file: 'src/workers/calls/lost-streams.ts', find: "name === 'speech' || ", replace: '' }],
+    edits: [{ file: 'src/workers/calls/begin.ts', find: 'KINDS[name as Modality].isRelayed', replace: 'false' }],
     tests: [KILLED],
   },
   {

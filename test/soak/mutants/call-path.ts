@@ -221,7 +221,7 @@ export const CALL_PATH: readonly Mutant[] = [
     why: 'What was delivered is paid, however many workers a customer can end.',
     edits: [
       {
-        file: 'src/workers/calls/lost-streams.ts',
+        file: 'src/workers/calls/begin.ts',
         find: 'if (!(await queues.isLeftToReader(id, replyTo))) return',
         replace: 'if (queues) return',
       },

@@ -95,7 +95,7 @@ export const OF_GROUPS: readonly Mutant[] = [
     why: 'A group may have more, or less, than every account.',
     edits: [
       {
-        file: 'src/shared/identity/effective-limits.ts',
+        file: 'src/shared/identity/account-limits.ts',
         find: 'group?.maxOutstanding ?? usual.MAX_OUTSTANDING_CALLS',
         replace: 'usual.MAX_OUTSTANDING_CALLS',
       },

@@ -72,7 +72,7 @@ export const OF_HOLDS: readonly Mutant[] = [
   {
     name: 'a lowered limit takes all that is free',
     why: 'Other calls of the account need credits too.',
-    edits: [{ file: 'src/api/v1/calls/credit-limit.ts', find: 'Math.floor(free / 2)', replace: 'free' }],
+    edits: [{ file: 'src/api/v1/calls/call-order.ts', find: 'Math.floor(free / 2)', replace: 'free' }],
     tests: [CREDIT_LIMIT],
   },
 ]

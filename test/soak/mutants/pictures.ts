@@ -10,7 +10,9 @@ export const OF_PICTURES: readonly Mutant[] = [
   {
     name: 'pictures are charged as asked for, however many came',
     why: 'What was delivered is paid, and no more.',
-    edits: [{ file: COLLECTING, find: 'pictures: kept.length, charged', replace: 'pictures: asked?.n ?? 1, charged' }],
+    edits: [
+      { file: COLLECTING, find: 'pictures: stored.length, charged', replace: 'pictures: asked?.n ?? 1, charged' },
+    ],
     tests: [SCHEDULES, IMAGES],
   },
   {
@@ -56,7 +58,7 @@ export const OF_PICTURES: readonly Mutant[] = [
     why: 'What is asked for is sent or refused.',
     edits: [
       {
-        file: 'src/shared/catalogue/media-routes.ts',
+        file: 'src/shared/catalogue/route-rules.ts',
         find: 'if (drop.includes(field) || UNKNOWN',
         replace: 'if (UNKNOWN',
       },

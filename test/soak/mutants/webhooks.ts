@@ -6,7 +6,7 @@ const OWNERS = 'src/shared/webhooks/webhooks.ts'
 const PROCESSOR = 'src/workers/webhooks/processor.ts'
 const ROUNDS = 'src/workers/webhooks/round-places.ts'
 const SCHEDULE = 'src/workers/webhooks/schedule.ts'
-const POST = 'src/workers/fetching/post.ts'
+const POST = 'src/workers/fetching/fetcher.ts'
 
 /** Bugs in events, from their causes to their receivers. */
 export const OF_WEBHOOKS: readonly Mutant[] = [
@@ -257,7 +257,7 @@ export const OF_WEBHOOKS: readonly Mutant[] = [
     why: 'A circuit that opens again and again is not over.',
     edits: [
       {
-        file: 'src/shared/operators/circuits.ts',
+        file: 'src/shared/operators/upstreams.ts',
         find: "now() - interval '2 minutes'",
         replace: "now() + interval '2 minutes'",
       },

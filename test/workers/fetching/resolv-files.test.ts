@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { candidatesOf, parseHosts, parseResolvConf, readNameFiles } from '../../../src/workers/fetching/resolv-files.ts'
+import { candidatesOf, parseHosts, parseResolvConf, readNameFiles } from '../../../src/workers/fetching/dns-lookups.ts'
 
 describe("the machine's resolver files", () => {
   it('give the addresses of the names in the hosts file, in any case', () => {

@@ -4,7 +4,7 @@ import { testConfig } from '../../../scripts/harness/harness.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { AccountId, WebhookId } from '../../../src/shared/platform/ids.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
-import { tellOne } from '../../../src/shared/webhooks/deliveries.ts'
+import { emitTo } from '../../../src/shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
 import { createWebhook } from '../../../src/shared/webhooks/webhooks.ts'
 import { startReceiver, startWebhookWorker } from '../../support/webhooks.ts'
@@ -45,7 +45,7 @@ export async function openWebhooks() {
       const { webhook, secret } = await createWebhook(db, box, account, { url, types: ['key.created'] })
       return { id: parseId('webhook', webhook.id)!, secret, owner: account }
     },
-    tell: async ({ id }: { id: WebhookId }, nth = 1) => (await tellOne(db, id, 'webhook.test', { nth }))!,
+    tell: async ({ id }: { id: WebhookId }, nth = 1) => (await emitTo(db, id, 'webhook.test', { nth }))!,
     rowsOf,
     reach: (webhook: { id: WebhookId }, status: string) =>
       until(`all deliveries are ${status}`, async () =>

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { AccountId, DeliveryId, WebhookId } from '../../../src/shared/platform/ids.ts'
-import { redeliver, tellOne } from '../../../src/shared/webhooks/deliveries.ts'
+import { redeliver, emitTo } from '../../../src/shared/webhooks/deliveries.ts'
 import { changeWebhook, showCallbackSecret } from '../../../src/shared/webhooks/webhooks.ts'
 import type { Receiver } from '../../support/webhooks.ts'
 import { openWebhooks } from './harness.ts'
@@ -33,7 +33,7 @@ describe('the lanes of webhooks', () => {
     await db('webhooks').where({ url: failing.url }).orWhere({ id: recovered.id }).update({ is_slow: true })
     worker()
     await Promise.all([askedAtOnce(40, hanging), askedAtOnce(20, failing)])
-    for (const one of [healthy, recovered]) await tellOne(db, one.id, 'key.created', {})
+    for (const one of [healthy, recovered]) await emitTo(db, one.id, 'key.created', {})
     for (const one of [healthy, recovered]) await reach(one, 'delivered')
     expect([hanging.received.length, failing.received.length], 'no try has timed out').to.deep.equal([40, 20])
     expect(await isSlow(recovered)).to.equal(false)
@@ -66,7 +66,7 @@ describe('the lanes of webhooks', () => {
     const { url, received } = await receiver((response) => void open.push(response))
     const webhook = await aWebhook(url)
     const say = async (type: string, status: number, count = received.length) => {
-      await tellOne(db, webhook.id, type, {})
+      await emitTo(db, webhook.id, type, {})
       await until('the event has come', () => received.length > count)
       open.at(-1)!.writeHead(status).end()
       await reach(webhook, status === 204 ? 'delivered' : 'failed')
@@ -118,7 +118,7 @@ describe('the lanes of webhooks', () => {
       .where({ id: row.id })
       .update({ failing_since: db.raw(`now() - interval '6 days'`) })
     const callBack = async (): Promise<void> => {
-      const id = await tellOne(db, row.id, 'call.succeeded', {})
+      const id = await emitTo(db, row.id, 'call.succeeded', {})
       await db('webhook_deliveries').where({ id: id! }).update({ url })
     }
     await callBack()

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import OpenAI from 'openai'
 import { Webhook as Verifier } from 'standardwebhooks'
-import type { Config } from '../../../src/shared/platform/config/config.ts'
+import type { WorkerConfig } from '../../../src/workers/deps.ts'
 import type { WebhookId } from '../../../src/shared/platform/ids.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import { redeliver } from '../../../src/shared/webhooks/deliveries.ts'
@@ -187,7 +187,7 @@ describe('the webhook worker', () => {
   })
 
   describe('without WEBHOOK_ALLOW_PRIVATE', () => {
-    const guarded = (): Config => ({ ...config, WEBHOOK_ALLOW_PRIVATE: 'off' })
+    const guarded = (): WorkerConfig => ({ ...config, WEBHOOK_ALLOW_PRIVATE: 'off' })
 
     /** Addresses that lead to the machine or into a private network, or are none of a receiver. */
     const REFUSED = [

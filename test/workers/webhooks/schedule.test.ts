@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { SCHEDULE, wishOf } from '../../../src/workers/webhooks/schedule.ts'
+import { SCHEDULE, retryAfterMsOf } from '../../../src/workers/webhooks/schedule.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -29,10 +29,10 @@ describe('the schedule of webhooks', () => {
 
   it('reads Retry-After as seconds or as a date, and nothing else', () => {
     const now = Date.UTC(2030, 0, 1)
-    expect(wishOf('120', now)).to.equal(120_000)
-    expect(wishOf('Tue, 01 Jan 2030 00:01:00 GMT', now)).to.equal(60_000)
+    expect(retryAfterMsOf('120', now)).to.equal(120_000)
+    expect(retryAfterMsOf('Tue, 01 Jan 2030 00:01:00 GMT', now)).to.equal(60_000)
     for (const text of [null, '', 'soon', '-5', '99999999999999999999', 'Tue, 01 Jan 2020 00:00:00 GMT']) {
-      expect(wishOf(text, now), String(text)).to.equal(0)
+      expect(retryAfterMsOf(text, now), String(text)).to.equal(0)
     }
   })
 })

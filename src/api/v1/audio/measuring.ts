@@ -31,7 +31,7 @@ export class Measuring {
 
   /**
    * What a file is, which stays open meanwhile.
-   * @throws NoSound; ApiError rate_limited where too many files wait
+   * @throws NoSound; ApiError rate_limited if too many files wait
    */
   async measure(account: string, file: OpenFile): Promise<Sound> {
     const measured = await this.queue

@@ -14,7 +14,7 @@ export class RelayedSound implements Relayed {
   private isBroken = false
   private isEnded = false
 
-  /** Takes the next pieces, which are then to be sent on. @returns false where some were lost before them */
+  /** Takes the next pieces, which are then to be sent on. @returns false if some were lost before them */
   take({ from, chunks }: Chunks): boolean {
     if (from !== this.next) this.isBroken = true
     if (this.isBroken || this.isEnded) return false
@@ -38,10 +38,10 @@ export class RelayedSound implements Relayed {
     return this.hasBegun
   }
 
-  /** What the call is settled on where its worker was lost; null where no sound was sent on. */
+  /** What the call is settled on where its worker was lost; null if no sound was sent on. */
   settlement({ amount }: Pick<OpenRequest, 'amount'>): StoredSettlement | null {
     if (!this.hasBegun) return null
-    // The upstream may bill less, where it was cut off.
+    // The upstream may bill less, if it was cut off.
     return { cost: amount, tokens: null, costMicroUsd: null, upstream: null, resultUrl: null, output: '' }
   }
 

@@ -12,7 +12,7 @@ export const TRANSCRIPT_TYPES = { text: 'text/plain', srt: 'text/plain', vtt: 't
 
 type TextAnswer = { as?: keyof typeof TRANSCRIPT_TYPES; text: string; usage: { credits: number; balance: number } }
 
-/** Sends the answer of a transcription. @throws ApiError overloaded where too much waits for its readers already. */
+/** Sends the answer of a transcription. @throws ApiError overloaded if too much waits for its readers already. */
 export async function sendTranscript(ctx: Context, deps: BodyDeps, answer: Answer | LongAnswer): Promise<void> {
   if (answer.status !== 200) return sendAnswer(ctx, deps, answer)
   const hold = deps.responseMemory.hold(ctx)

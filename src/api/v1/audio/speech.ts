@@ -5,20 +5,33 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import type { SpeechModel } from '../../../shared/catalogue/catalogue.ts'
 import { isLeftOut } from '../../../shared/catalogue/route-rules.ts'
-import { hasAtMost } from '../../../shared/platform/code-points.ts'
+import { hasAtMost } from '../../../shared/platform/text-fields.ts'
 import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { closed, optional } from '../../../shared/requests/field-schemas.ts'
 import { speechCost } from '../../../shared/terms/pricing.ts'
 import type { SpeechRequest } from '../../../shared/requests/speech.ts'
-import { MAX_CHARACTERS, SPEECH_TYPES, chargedCharacters } from '../../../shared/requests/speech.ts'
+import { MAX_CHARACTERS, SPEECH_TYPES, chargedCharacters, SOUND_ENDS } from '../../../shared/requests/speech.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { modelId } from '../calls/call-schemas.ts'
 import { parseBody } from '../../../shared/requests/parse-body.ts'
-import { prefersLater } from '../calls/preferences.ts'
+import { prefersLater } from '../calls/call-headers.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { callRequestHeaders, paidHeaders, placesCalls } from '../declared.ts'
-import { answerWithSound } from './sound-answer.ts'
+import { PassThrough } from 'node:stream'
+import { ApiError } from '../../../shared/platform/errors.ts'
+import type { Hold } from '../../server/response-memory.ts'
+import type { AnswerDeps } from '../calls/answer-call.ts'
+import {
+  answerStopping,
+  deliver,
+  endWhenDone,
+  handleDisconnect,
+  unlessStopped,
+  whenDisconnected,
+} from '../calls/answer-call.ts'
+import type { CallContext, PlacedCall, UpdateListener } from '../calls/placed-call.ts'
+import { showPaid } from './sent-transcript.ts'
 
 const spoken = z
   .string()
@@ -97,3 +110,55 @@ export const createSpeech = callEndpoint(
   },
   speechKind,
 )
+
+/** The most unread bytes of a reader; beyond it the reader is cut off, so that it cannot fill our memory. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024
+
+/**
+ * Answers a placed call for speech with its sound, as it comes. Until its first byte a failure is answered with its own
+ * status.
+ * @throws ApiError result_expired for a call that another request had opened: its sound went there
+ */
+async function answerWithSound(
+  ctx: CallContext,
+  deps: AnswerDeps,
+  placed: PlacedCall,
+  { updates, request }: { updates: UpdateListener; request: SpeechRequest },
+): Promise<void> {
+  const disconnected = whenDisconnected(ctx)
+  const early = await unlessStopped(deps.stopping, () =>
+    Promise.race([updates.framesBegin, placed.wait.answer, disconnected.then(() => 'disconnected' as const)]),
+  )
+  if (early === 'disconnected') return handleDisconnect(ctx, deps, placed)
+  if (early === null) return answerStopping(ctx, deps, placed, false)
+  if (early !== 'frames' && early.status !== 200) return deliver(ctx, deps, placed, early)
+  if (early !== 'frames' || !placed.charged) throw new ApiError('result_expired')
+  ctx.status = 200
+  ctx.set('Content-Type', SPEECH_TYPES[request.response_format])
+  ctx.set('Cache-Control', 'no-store')
+  ctx.set('X-Accel-Buffering', 'no')
+  showPaid(ctx, placed.charged)
+  const body = new PassThrough()
+  ctx.body = body
+  const write = soundWriter(body, deps.responseMemory.hold(ctx))
+  updates.attach((one) => {
+    if (one.type === 'chunks') one.chunks.filter((chunk) => chunk !== SOUND_ENDS).forEach(write)
+  })
+  endWhenDone(ctx, deps, placed, async (answer) => {
+    if (answer && placed.relayed?.isWhole) body.end()
+    else ctx.res.destroy()
+    if (!answer) await handleDisconnect(ctx, deps, placed)
+  })
+}
+
+/** Writes pieces of sound, in base64, and cuts off a reader that has too many of them unread. */
+function soundWriter(body: PassThrough, hold: Hold): (piece: string) => void {
+  body.on('drain', () => hold.set(body.writableLength + body.readableLength))
+  return (piece) => {
+    if (body.destroyed) return
+    const bytes = Buffer.from(piece, 'base64')
+    const unread = body.writableLength + body.readableLength + bytes.length
+    if (unread > MAX_UNREAD_BYTES || !hold.set(unread)) body.destroy()
+    else body.write(bytes)
+  }
+}

@@ -7,21 +7,21 @@ import type { Answer, LongAnswer } from '../../../shared/calls/stored-answers.ts
 import { bytesOf, isLong } from '../../../shared/calls/stored-answers.ts'
 import { READER_BYTES } from '../../../shared/replies/long-answers.ts'
 import type { ErrorCode, GatewayError } from '../../../shared/platform/errors.ts'
-import { RETRY_SECONDS, shouldRetry } from '../../../shared/platform/errors.ts'
+import { RETRY_SECONDS, shouldRetry, ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { Hold } from '../../server/response-memory.ts'
-import type { PicturesAnswer } from './picture-bytes.ts'
-import { hasPictures, piecesWithPictures, requirePictures } from './picture-bytes.ts'
+import type { MediaName } from '../../../shared/media/media.ts'
+import type { MediaReader } from '../../../shared/media/reader.ts'
 
 /** What writing the body of an answer needs. */
 export type BodyDeps = Pick<WebDeps, 'responseMemory' | 'longAnswers' | 'media'>
 
-/** Sends the answer of an ended call. @throws ApiError overloaded where too much waits for its readers already. */
+/** Sends the answer of an ended call. @throws ApiError overloaded if too much waits for its readers already. */
 export type SendAnswer = (ctx: Context, deps: BodyDeps, answer: Answer | LongAnswer) => Promise<void>
 
 /**
  * Sends the stored bytes of an answer as they are.
- * @throws ApiError overloaded where too much waits for its readers already, and as `bodyOf`.
+ * @throws ApiError overloaded if too much waits for its readers already, and as `bodyOf`.
  */
 export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | LongAnswer): Promise<void> {
   const body = bodyOf(deps, deps.responseMemory.hold(ctx), answer)
@@ -45,7 +45,7 @@ function setRetryHeaders({ res }: Context, body: string): void {
 
 /**
  * The body as what Koa sends; a promise only of one that has to be read.
- * @throws ApiError overloaded; result_expired and service_unavailable where it has pictures that cannot be read.
+ * @throws ApiError overloaded; result_expired and service_unavailable if it has pictures that cannot be read.
  */
 export function bodyOf(
   { longAnswers, media }: Pick<BodyDeps, 'longAnswers' | 'media'>,
@@ -86,4 +86,54 @@ export async function withBody<T>(
   use: (body: string) => T,
 ): Promise<T> {
   return isLong(answer) ? await longAnswers.withWhole(answer, use) : use(answer.body)
+}
+
+/** An answer whose body has names in place of pictures. */
+export type PicturesAnswer = Answer & Required<Pick<Answer, 'pictures'>>
+
+/** Whether an answer has names in place of pictures. */
+export const hasPictures = (answer: Answer): answer is PicturesAnswer => answer.pictures !== undefined
+
+/**
+ * @throws ApiError result_expired if one of the pictures is no longer stored, service_unavailable if the storage
+ * cannot be reached
+ */
+export async function requirePictures(media: MediaReader, { pictures }: PicturesAnswer): Promise<void> {
+  const found = await Promise.all(pictures.map((name) => media.locate(name, 'HEAD'))).catch((cause: unknown) => {
+    throw new ApiError('service_unavailable', { cause })
+  })
+  if (found.includes(null)) throw new ApiError('result_expired')
+}
+
+/** The body in pieces. Reading throws if a picture was deleted meanwhile: its reader sees a broken connection. */
+export async function* piecesWithPictures(
+  media: MediaReader,
+  { body, pictures }: PicturesAnswer,
+): AsyncGenerator<Buffer, void, void> {
+  let at = 0
+  for (const name of pictures) {
+    const place = body.indexOf(`"${name}"`, at) + 1
+    yield Buffer.from(body.slice(at, place))
+    yield* base64Of(await opened(media, name))
+    at = place + name.length
+  }
+  yield Buffer.from(body.slice(at))
+}
+
+async function opened(media: MediaReader, name: MediaName): Promise<Readable> {
+  const picture = await media.open(name)
+  if (!picture) throw new Error('a stored picture was removed before it was read')
+  return picture
+}
+
+/** The bytes of a file as base64: its pieces are of three bytes each but for the last. */
+async function* base64Of(file: Readable): AsyncGenerator<Buffer, void, void> {
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of file as AsyncIterable<Buffer>) {
+    const bytes = Buffer.concat([rest, chunk])
+    const whole = bytes.length - (bytes.length % 3)
+    if (whole > 0) yield Buffer.from(bytes.toString('base64', 0, whole))
+    rest = bytes.subarray(whole)
+  }
+  if (rest.length > 0) yield Buffer.from(rest.toString('base64'))
 }

@@ -17,7 +17,7 @@ import type { Hold } from '../../server/response-memory.ts'
 import type { BodyDeps, SendAnswer } from './answer-body.ts'
 import { bodyOf, sendAnswer } from './answer-body.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
-import { preferencesOf } from './preferences.ts'
+import { preferencesOf } from './call-headers.ts'
 
 /** What answering a call needs. */
 export type AnswerDeps = Pick<WebDeps, 'config' | 'db' | 'calls' | 'queues' | 'replies' | 'stopping' | 'log'> & BodyDeps
@@ -29,7 +29,7 @@ export const HEARTBEAT_MS = 15_000
 type WaitOutcome =
   | { is: 'answered'; answer: Answer | LongAnswer }
   | { is: 'late' }
-  | { is: 'left' }
+  | { is: 'disconnected' }
   | { is: 'stopping' }
 
 /** How long the client waits, in ms, and what it gets then. */
@@ -54,7 +54,7 @@ export async function answerWhenDone(
       failpoint('call.answering', placed.callId)
       joinableIfLeft(ctx, deps, placed.callId)
       return deliver(ctx, deps, placed, outcome.answer, send)
-    case 'left':
+    case 'disconnected':
       return handleDisconnect(ctx, deps, placed)
     case 'late':
       if (patience!.afterwards === 'heartbeat') return keepAlive(ctx, deps, placed)
@@ -187,7 +187,7 @@ function waitOutcome(
     }
     const timer = patience ? setTimeout(end, patience.ms, { is: 'late' }) : undefined
     const forget = onStop(stopping, () => end({ is: 'stopping' }))
-    onDisconnect(ctx, () => end({ is: 'left' }))
+    onDisconnect(ctx, () => end({ is: 'disconnected' }))
     placed.wait.answer.then((answer) => end({ is: 'answered', answer }), reportDefect)
   })
 }
@@ -284,8 +284,8 @@ export function endWhenDone(
   placed: PlacedCall,
   end: (answer: Answer | LongAnswer | null) => Promise<void>,
 ): void {
-  const left = whenDisconnected(ctx)
-  unlessStopped(deps.stopping, () => Promise.race([placed.wait.answer, left.then(() => null)]))
+  const disconnected = whenDisconnected(ctx)
+  unlessStopped(deps.stopping, () => Promise.race([placed.wait.answer, disconnected.then(() => null)]))
     .then(end)
     .catch((error: unknown) => {
       deps.log.error({ ...traceFields(ctx.state), err: error }, 'answer not ended')

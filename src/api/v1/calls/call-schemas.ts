@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { RESOLUTION } from '../../../shared/catalogue/price-schema.ts'
-import { hasAtMost } from '../../../shared/platform/code-points.ts'
+import { hasAtMost } from '../../../shared/platform/text-fields.ts'
 import { plainImageUrl } from '../../../shared/media/media.ts'
 import { imageUrlProblem } from '../../../shared/requests/addresses.ts'
 import { chatOptions } from '../../../shared/chat/completions/fields.ts'

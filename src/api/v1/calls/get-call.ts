@@ -8,8 +8,7 @@ import type { CallState } from '../../../shared/reports/call-records.ts'
 import { readState } from '../../../shared/reports/call-records.ts'
 import type { WebDeps } from '../../deps.ts'
 import { endpoint } from '../../endpoint/endpoint.ts'
-import { wholeNumber } from '../../endpoint/fields.ts'
-import { pathId } from '../../endpoint/path-id.ts'
+import { wholeNumber, pathId } from '../../endpoint/fields.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { answerAccepted, unlessStopped } from './answer-call.ts'
 import type { BodyDeps } from './answer-body.ts'
@@ -80,7 +79,7 @@ export const fetchCall = endpoint({
   answerAccepted(ctx, now?.state === 'open' ? now : state, null)
 })
 
-/** Waits for a call to end, for a number of seconds. @returns null where it has not. @throws like `joinWithin` */
+/** Waits for a call to end, for a number of seconds. @returns null if it has not. @throws like `joinWithin` */
 export async function waitFor(
   deps: WaitDeps,
   call: CallState & { state: 'open' },

@@ -149,7 +149,7 @@ export async function joinCall(
 /** When a refused request may be sent again, in seconds. */
 const JOIN_RETRY_SECONDS = 5
 
-/** Waits for a call that another request opened. @throws ApiError rate_limited, overloaded where too many wait so. */
+/** Waits for a call that another request opened. @throws ApiError rate_limited, overloaded if too many wait so. */
 export async function joinWithin(
   { replies, joins }: Pick<WebDeps, 'replies' | 'joins'>,
   call: CallState & { state: 'open' },

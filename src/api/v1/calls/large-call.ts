@@ -57,7 +57,7 @@ export class LargeCall implements LargeBody {
     this.ends = null
   }
 
-  /** Counts the body for its account, where it was read. Never throws. */
+  /** Counts the body for its account, if it was read. Never throws. */
   async countRefusal(): Promise<void> {
     if (this.bytes > 0) await this.deps.largeRefusals.add(this.holder.accountId, this.bytes)
   }

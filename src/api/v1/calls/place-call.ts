@@ -2,7 +2,7 @@
  * Places a call: charge, then enqueue, then wait. The one way in for all modalities.
  */
 import { fundsOf } from '../../../shared/identity/summary.ts'
-import { mostTokens } from '../../../shared/identity/token-allowance.ts'
+import { mostTokens } from '../../../shared/identity/account-limits.ts'
 import type { Model } from '../../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../../shared/platform/errors.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
@@ -19,18 +19,15 @@ import type { CallJob } from '../../../shared/queues.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import { ofQueue } from '../../../shared/platform/telemetry/telemetry.ts'
 import type { WebDeps } from '../../deps.ts'
-import { tokenHeaders } from '../../endpoint/allowances.ts'
-import { limitsOf } from '../../endpoint/holder-limits.ts'
+import { tokenHeaders, limitsOf } from '../../endpoint/allowances.ts'
 import type { FormFile } from '../../forms/form-file.ts'
 import { prefersAsync } from './answer-call.ts'
-import { callbackUrlOf, prepareCallback } from './callback-url.ts'
 import type { CallOrder } from './call-order.ts'
-import { withinFunds } from './credit-limit.ts'
-import { maxCreditsOf, priceGuard } from './price-guards.ts'
+import { withinFunds, isAboveLimit, withinLimit } from './call-order.ts'
+import { maxCreditsOf, priceGuard, callbackUrlOf, prepareCallback } from './call-headers.ts'
 import type { Identity } from './joined-calls.ts'
 import { identityOf, joinCall, joinClaimed, joinRetried } from './joined-calls.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
-import { isAboveLimit, withinLimit } from './token-limit.ts'
 import { refusalOf } from './unopened-calls.ts'
 import type { Relayed } from './relayed-stream.ts'
 import { RelayedSound } from '../audio/relayed-sound.ts'
@@ -52,7 +49,7 @@ type PlaceDeps = Pick<
   | 'telemetry'
 >
 
-/** @throws ApiError upstream_unavailable where no upstream serves the model. */
+/** @throws ApiError upstream_unavailable if no upstream serves the model. */
 export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
   if (routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
 }
@@ -165,7 +162,7 @@ function expectAnswer(
 
 /**
  * Ends a stream whose worker was lost: settled on the words that were sent on, with a last chunk like that of one that
- * we cut; refunded where there were none. One that is only overdue is refunded by others.
+ * we cut; refunded if there were none. One that is only overdue is refunded by others.
  */
 async function endRelayed(
   { calls, log }: PlaceDeps,
@@ -226,7 +223,7 @@ function openRequest(
 const bytesOf = (files: CallOrder['files'] = []): number => files.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /** Puts the files of a call where its worker finds them. Its lease is renewed meanwhile: nobody takes it for lost. */
-async function keepFiles({ db, calls }: PlaceDeps, id: CallId, files: readonly FormFile[]): Promise<void> {
+async function storeFiles({ db, calls }: PlaceDeps, id: CallId, files: readonly FormFile[]): Promise<void> {
   const lease = setInterval(() => {
     calls.renew([{ id, attempt: 0 }], QUEUED_LEASE_SECONDS).catch(() => {})
   }, HOLD_MS)
@@ -240,7 +237,7 @@ async function keepFiles({ db, calls }: PlaceDeps, id: CallId, files: readonly F
 /** A third of the lease of a call that waits, in ms. */
 const HOLD_MS = (QUEUED_LEASE_SECONDS * 1000) / 3
 
-/** What keeps count of what is sent on while the call runs; null where it is answered at its end. */
+/** What keeps count of what is sent on while the call runs; null if it is answered at its end. */
 function relayedOf({ relayed }: PlaceDeps, { model, request, dialect }: CallOrder): Relayed | null {
   if (model.modality === 'speech') return new RelayedSound()
   return isStreamed(request) ? relayed.begin(dialect) : null
@@ -278,7 +275,7 @@ async function enqueue(
   }
   const put = () => deps.queues.enqueueCall(request.modality, job, outstanding)
   try {
-    if (order.files?.length) await keepFiles(deps, request.id, order.files)
+    if (order.files?.length) await storeFiles(deps, request.id, order.files)
     deps.unstarted.hold(request.id, put)
     await put()
     span?.end()

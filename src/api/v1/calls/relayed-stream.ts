@@ -73,7 +73,7 @@ class RelayedStream {
   private next = 0
   private words = 0
   private isEnd = true
-  private state: 'open' | 'broken' | 'left' | 'settled' = 'open'
+  private state: 'open' | 'broken' | 'disconnected' | 'settled' = 'open'
   private completion: Completion | null = null
 
   constructor(form: AnswerForm, room: Room) {
@@ -81,7 +81,7 @@ class RelayedStream {
     this.room = room
   }
 
-  /** Takes the next chunks, which are then to be sent on. @returns false where some were lost before them */
+  /** Takes the next chunks, which are then to be sent on. @returns false if some were lost before them */
   take({ from, chunks, words, isEnd }: Chunks): boolean {
     if (from !== this.next && this.state === 'open') this.state = 'broken'
     if (this.state !== 'open') return false
@@ -104,18 +104,18 @@ class RelayedStream {
 
   /** The reader has disconnected: nothing more is sent on. @returns whether words were, which are to be settled */
   leave(): boolean {
-    if (this.state !== 'settled') this.state = 'left'
+    if (this.state !== 'settled') this.state = 'disconnected'
     return this.words > 0
   }
 
   /**
-   * What the call is settled on where its worker was lost; null where no words were sent on. Nothing is sent on after
+   * What the call is settled on where its worker was lost; null if no words were sent on. Nothing is sent on after
    * this.
    */
   settlement({ model, price, amount, estimate }: Charged): StoredSettlement | null {
     const counted = tokensOfWords(this.words)
     const verdict = settleChat({
-      end: this.state === 'left' && this.words > 0 ? 'client_left' : 'worker_lost',
+      end: this.state === 'disconnected' && this.words > 0 ? 'client_left' : 'worker_lost',
       sent: true,
       isRelayed: true,
       counted,

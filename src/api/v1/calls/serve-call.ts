@@ -1,8 +1,10 @@
 /**
- * How the endpoints that place calls are served: every check of a call, in its order.
+ * How the endpoints that place calls are served: every check of a call, in its order. The charge checks the key under
+ * the lock of its account, so the checks before it may use what was read of the key within the last second; only a
+ * refusal may not (docs/performance.md#recent-keys).
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Context, Middleware } from 'koa'
+import type { Context, Middleware, ParameterizedContext } from 'koa'
 import type { Principal } from '../../../shared/identity/key-lookup.ts'
 import type { Modality } from '../../../shared/terms/kinds.ts'
 import type { Model, Offer } from '../../../shared/catalogue/catalogue.ts'
@@ -23,18 +25,20 @@ import type { SentForm } from '../../forms/read-form.ts'
 import { isJson, readForm } from '../../forms/read-form.ts'
 import type { RequestState, Served } from '../../middleware/request-context.ts'
 import { countersOf } from '../../endpoint/serve.ts'
-import { authenticateKey, mayCall, refuseHolder } from '../../endpoint/auth.ts'
-import { beginAt } from '../../middleware/envelope.ts'
+import { authenticateKey, mayCall, refuseHolder, identify, apiKeyToken } from '../../endpoint/auth.ts'
+import { beginAt } from '../../middleware/request-context.ts'
 import { prefersAsync } from './answer-call.ts'
-import type { UpdateListener } from './call-updates.ts'
-import { bufferUpdates } from './call-updates.ts'
+import { bufferUpdates } from './placed-call.ts'
 import type { CallOrder } from './call-order.ts'
-import { callerOf, checkCaller, refusalNow } from './caller.ts'
 import { LargeCall } from './large-call.ts'
 import { placeCall } from './place-call.ts'
-import type { CallContext, PlacedCall } from './placed-call.ts'
+import type { CallContext, PlacedCall, UpdateListener } from './placed-call.ts'
 import { refuse } from './record-refusal.ts'
 import { GroupChanged } from './unopened-calls.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { ALLOWANCE_HEADERS, TOKEN_HEADERS } from '../../endpoint/allowances.ts'
+import { clientAddress } from '../../middleware/client-address.ts'
+import { isNumberedRetry } from './joined-calls.ts'
 
 /** What a body asks for, and what it costs. */
 export type Parsed = Pick<
@@ -51,7 +55,7 @@ export type CallKind<M extends Model, P extends Parsed> = {
   dialect?: Dialect
   /** What is asked of the model by a JSON object or a form. @throws ApiError that names the field at fault. */
   parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders) => P
-  /** The body with what it only refers to. @throws ApiError where that cannot be found */
+  /** The body with what it only refers to. @throws ApiError if that cannot be found */
   resolve?: (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<JsonObject>
   /** Answers a placed call in the form that its client wants. */
   answer: (
@@ -77,7 +81,7 @@ export function callEndpoint<M extends Model, P extends Parsed, const D extends 
  * Idempotency-Key, the upstream, the price guards, a call to join, the load, and the charge with the budget and the
  * balance. From `assignCallId` on a refusal is recorded as a rejected call. The charge checks the key again, under the
  * lock of its account: it may have been revoked or limited meanwhile.
- * A key that was looked up within the last second is looked up again before a refusal alone (`caller.ts`).
+ * A key that was looked up within the last second is looked up again before a refusal alone (`checkCaller`).
  */
 function serveCall<M extends Model, P extends Parsed>(
   declared: Declaration & Omit<Served, 'maxBodyBytes'>,
@@ -223,3 +227,74 @@ const isNamed = ({ model }: JsonObject): boolean => model !== undefined && model
 
 /** The `model` of a body, or an empty text without one: no model has that id. */
 const namedIn = (body: JsonObject): string => (typeof body.model === 'string' ? body.model : '')
+
+type KeyDeps = Pick<WebDeps, 'keys' | 'config'>
+
+/**
+ * The holder of the key of a request that places a call. A numbered retry may get an earlier answer without a charge,
+ * so its key is always looked up.
+ * @throws ApiError unauthorized
+ */
+export async function callerOf(deps: KeyDeps, ctx: ParameterizedContext<RequestState>): Promise<Principal> {
+  const address = clientAddress(ctx.req, deps.config.TRUST_PROXY)
+  const recent = isNumberedRetry(ctx) ? undefined : deps.keys.recent(apiKeyToken(ctx.req.headers), address)
+  if (!recent) return authenticateKey(deps, ctx)
+  ctx.state.isRecentCaller = true
+  return identify(ctx, recent)
+}
+
+/**
+ * Runs a check of a caller; again if it refuses them by what was read within the last second, and is not so now.
+ * @throws ApiError of the check; unauthorized, ip_not_allowed or account_suspended if that is so by now
+ */
+export async function checkCaller<T>(
+  deps: KeyDeps,
+  ctx: CallContext,
+  check: (holder: Principal) => Promise<T>,
+): Promise<T> {
+  try {
+    return await check(ctx.state.principal)
+  } catch (error) {
+    if (!(error instanceof ApiError && (await hasChanged(deps, ctx)))) throw error
+    return check(ctx.state.principal)
+  }
+}
+
+/**
+ * Looks a caller up again, unless their key was looked up for this very request or the call is charged.
+ * @returns whether they may do other things than was read before
+ */
+async function hasChanged(deps: KeyDeps, ctx: CallContext): Promise<boolean> {
+  if (!ctx.state.isRecentCaller || ctx.state.opened) return false
+  const before = ctx.state.principal
+  ctx.state.isRecentCaller = false
+  const now = await authenticateKey(deps, ctx).catch((error: unknown) => {
+    hideLimits(ctx)
+    throw error
+  })
+  refuseHolder(now)
+  return !isDeepStrictEqual(limitsOf(now), limitsOf(before))
+}
+
+/** Only the holder of a valid key sees what is left of its limits. */
+function hideLimits(ctx: CallContext): void {
+  for (const name of [...ALLOWANCE_HEADERS, ...TOKEN_HEADERS]) ctx.remove(name)
+}
+
+/** What a holder may do, without what they have used of it. */
+const limitsOf = ({ tokens, ...holder }: Principal) => ({ ...holder, tokens: tokens.map(({ limit }) => limit) })
+
+/** The refusal of a call: where its key is refused by now, that precedes any other. */
+export async function refusalNow(deps: KeyDeps, ctx: CallContext, thrown: unknown): Promise<unknown> {
+  if (!(thrown instanceof ApiError)) {
+    // For example, Postgres is unreachable: whether the key is still valid is unknown.
+    if (ctx.state.isRecentCaller && !ctx.state.opened) hideLimits(ctx)
+    return thrown
+  }
+  try {
+    await hasChanged(deps, ctx)
+    return thrown
+  } catch (error) {
+    return error
+  }
+}

@@ -1,7 +1,7 @@
 /**
  * A chat's answer as a stream of events, in whichever dialect (docs/api/chats.md#streaming).
  */
-import { CANCELLED_UNSENT } from '../../../shared/calls/cancelled.ts'
+import { CANCELLED_UNSENT } from '../../../shared/calls/types.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { publicId } from '../../../shared/platform/ids.ts'
 import { bytesOf, isLong } from '../../../shared/calls/stored-answers.ts'
@@ -20,8 +20,7 @@ import {
 import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
-import type { UpdateListener } from './call-updates.ts'
-import type { CallContext, PlacedCall } from './placed-call.ts'
+import type { CallContext, PlacedCall, UpdateListener } from './placed-call.ts'
 
 /** Why a stream could not be ended as its dialect ends one. Its whole answer can be fetched. */
 const LOST = 'Part of the stream was lost. The whole answer can be fetched:'
@@ -29,7 +28,7 @@ const RESTARTING = 'The service is restarting. The answer to this call can be fe
 
 /** How a dialect streams an answer. */
 export type FrameStream = {
-  /** An event of the dialect without content, where it has one; else a comment is the sign of life. */
+  /** An event of the dialect without content, if it has one; else a comment is the sign of life. */
   signOfLife?: string
   begin: (events: EventStream) => FrameWriter
 }
@@ -59,11 +58,16 @@ export async function answerWithFrames(
   placed: PlacedCall,
   { updates, frames }: { updates: UpdateListener; frames: FrameStream },
 ): Promise<void> {
-  const left = whenDisconnected(ctx)
+  const disconnected = whenDisconnected(ctx)
   const early = await unlessStopped(deps.stopping, () =>
-    Promise.race([updates.framesBegin, placed.wait.answer, silence(), left.then(() => 'left' as const)]),
+    Promise.race([
+      updates.framesBegin,
+      placed.wait.answer,
+      silence(),
+      disconnected.then(() => 'disconnected' as const),
+    ]),
   )
-  if (early === 'left') return abandon(ctx, deps, placed)
+  if (early === 'disconnected') return abandon(ctx, deps, placed)
   if (early === null) return answerStopping(ctx, deps, placed)
   const hold = deps.responseMemory.hold(ctx)
   if (typeof early === 'object') {

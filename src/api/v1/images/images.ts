@@ -36,7 +36,7 @@ export function orderOfPictures(model: MediaModel, asked: MediaRequest, headers:
   return { request, estimate: null, charge }
 }
 
-/** @throws ApiError invalid_request where the model has no price for this: it is never made for nothing. */
+/** @throws ApiError invalid_request if the model has no price for this: it is never made for nothing. */
 function chargeFor({ price }: MediaModel, { resolution, size, quality, n = 1 }: MediaRequest): number {
   const charge = mediaCost(
     price,

@@ -2,7 +2,7 @@
  * What a model offers of what is asked of it: the shape of pictures, as it is priced and as every upstream is sent it.
  */
 import type { MediaModel } from '../../../shared/catalogue/catalogue.ts'
-import { unservedField } from '../../../shared/catalogue/media-routes.ts'
+import { unservedField } from '../../../shared/catalogue/route-rules.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { AUTO, MAX_PROMPT, offeredResolutions } from '../../../shared/requests/media-options.ts'
 import type { MediaRequest } from '../../../shared/requests/requests.ts'

@@ -2,7 +2,7 @@
  * Pages of the items that a response was asked with. Items may be pictures of megabytes, so a page is bounded by bytes,
  * and its bytes are those that are stored.
  */
-import type { ItemPlace } from '../../../shared/calls/item-scan.ts'
+import type { ItemPlace } from '../../../shared/calls/stored-responses.ts'
 
 /** The most bytes of the items of a page, but for one item alone. */
 const PAGE_BYTES = 2 * 1_048_576

@@ -16,7 +16,13 @@ import { bytesAsJson } from '../../../shared/platform/json-bytes.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import { refusal } from '../../../shared/chat/responses/check.ts'
-import { reads } from './turns.ts'
+import { FairQueue } from '../../../shared/platform/fair-queue.ts'
+
+/**
+ * Reads of stored responses, by account: each may unpack as much as the longest body has, so one account has one of
+ * them in work at a time.
+ */
+export const reads = new FairQueue({ perHolder: 1, waiting: 32 })
 
 type ResolveDeps = Pick<WebDeps, 'db' | 'config'>
 
@@ -52,8 +58,8 @@ export async function withPrevious(deps: ResolveDeps, body: JsonObject, holder: 
     const room = deps.config.MAX_DIALECT_BODY_BYTES - bytesAsJson(body)
     const found = await findAll(deps, holder, ids, room)
     const before = isText(previous) ? itemsBefore(previous, found) : []
-    const said = Array.isArray(input) ? withReferred(items, found) : itemsOf({ input })
-    return { ...body, input: [...before, ...said] }
+    const sent = Array.isArray(input) ? withReferred(items, found) : itemsOf({ input })
+    return { ...body, input: [...before, ...sent] }
   })
 }
 

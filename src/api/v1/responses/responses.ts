@@ -6,7 +6,7 @@ import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import { checkResponses } from '../../../shared/chat/responses/check.ts'
 import { estimateResponses } from '../../../shared/chat/responses/estimate.ts'
 import { responsesBody } from '../../../shared/chat/responses/fields.ts'
-import { keepInput } from '../../../shared/calls/stored-responses.ts'
+import { storeInput } from '../../../shared/calls/stored-responses.ts'
 import { itemsOf } from '../../../shared/chat/responses/parts.ts'
 import { begunResponse, inputWithIds } from '../../../shared/chat/responses/response.ts'
 import type { AccountId } from '../../../shared/platform/ids.ts'
@@ -19,10 +19,16 @@ import { agentAnswers, agentChat, clampedChat, settled } from '../chat/agent-cha
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
-import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
-import type { UpdateListener } from '../calls/call-updates.ts'
+import type { FrameStream, FrameWriter } from '../calls/streamed-answer.ts'
+import type { CallContext, PlacedCall, UpdateListener } from '../calls/placed-call.ts'
 import { withPrevious } from './previous.ts'
-import { responseEvents } from './stream.ts'
+import { typeOfLine } from '../../../shared/chat/answer-form.ts'
+import { endOfResponse, eventsOfResponse } from '../../../shared/chat/responses/answer.ts'
+import { isEnd } from '../../../shared/chat/responses/join-frames.ts'
+import { itemDone, piecesOf } from '../../../shared/chat/responses/items.ts'
+import { asFields, listOf } from '../../../shared/platform/fields.ts'
+import type { Fields } from '../../../shared/platform/fields.ts'
+import type { EventStream } from '../calls/event-stream.ts'
 
 type AskedResponse = AskedChat & { modelId: string }
 
@@ -38,7 +44,7 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
   },
   answer: (ctx, deps, placed, { request, modelId, updates }) => {
     const { accountId } = ctx.state.principal
-    if (request.store !== false) keepWithAnswer(deps, placed, request, accountId)
+    if (request.store !== false) storeWithAnswer(deps, placed, request, accountId)
     if (request.background === true && !placed.hasEnded) return answerBegun(ctx, placed, { request, modelId, updates })
     return request.stream && request.background !== true
       ? answerWithFrames(ctx, deps, placed, {
@@ -65,12 +71,12 @@ function answerBegun(
  * Stores the input next to the answer, before that is sent: its client may refer to it at once. A client that does not
  * wait, or has disconnected, may refer to it later; if a stream was cut off, its retry stores the input.
  */
-function keepWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatRequest, accountId: AccountId): void {
+function storeWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatRequest, accountId: AccountId): void {
   const { callId, wait } = placed
   const items = inputWithIds(itemsOf(request), publicId('call', callId))
   const answer = wait.answer.then(async (ended) => {
     if (ended.status !== 200) return ended
-    await keepInput(db, { callId, accountId }, items).catch((error: unknown) =>
+    await storeInput(db, { callId, accountId }, items).catch((error: unknown) =>
       log.warn({ call: publicId('call', callId), err: error }, 'input of a response not kept'),
     )
     return ended
@@ -116,3 +122,106 @@ export const createResponse = callEndpoint(
   },
   responsesKind,
 )
+
+/** The response that is streamed: the public id of its call, its request, and the id of its model. */
+type Streamed = { callId: string; request: ChatRequest; model: string }
+
+/**
+ * The stream of a response's events, numbered as they are sent. The last one is held back until the call is settled: it
+ * carries the whole answer, with the usage that was charged.
+ */
+export const responseEvents = (streamed: Streamed): FrameStream => ({
+  begin: (events) => new ResponseWriter(events, streamed),
+})
+
+/** What the clients of OpenAI understand of why a response failed, by our codes; of others `server_error`. */
+const FAILURES: Readonly<Record<string, string>> = {
+  context_length_exceeded: 'context_length_exceeded',
+  content_policy_violation: 'invalid_prompt',
+  overloaded: 'server_is_overloaded',
+}
+
+/** The item that is open, and how many of its pieces are begun and ended. */
+type OpenItem = { index: number; begun: number; ended: number }
+
+class ResponseWriter implements FrameWriter {
+  private number = 0
+  private begun: Fields | null = null
+  private readonly open = new Map<number, OpenItem>()
+  private readonly events: EventStream
+  private readonly streamed: Streamed
+
+  constructor(events: EventStream, streamed: Streamed) {
+    this.events = events
+    this.streamed = streamed
+  }
+
+  take(text: string): void {
+    const type = typeOfLine(text)!
+    // Most events are pieces of words, which need not be parsed.
+    if (type.endsWith('.delta')) this.sendText(text, type)
+    else this.pass(JSON.parse(text) as Fields)
+  }
+
+  replay(answer: Fields): void {
+    for (const event of eventsOfResponse(answer)) this.pass(event)
+  }
+
+  end(answer: Fields): void {
+    this.closeItems(answer.output)
+    this.send(endOfResponse(answer))
+  }
+
+  refuse({ error }: Fields): void {
+    const { code, message } = asFields(error)
+    this.fail(String(message), FAILURES[String(code)])
+  }
+
+  fail(message: string, code = 'server_error'): void {
+    const { callId, request, model } = this.streamed
+    const begun = this.begun ?? { ...begunResponse(callId, Math.floor(Date.now() / 1000), request), model }
+    // Readers want the beginning of a response before its end.
+    if (!this.begun) this.pass({ type: 'response.created', response: begun })
+    this.send({ type: 'response.failed', response: { ...begun, status: 'failed', error: { code, message } } })
+  }
+
+  private pass(event: Fields): void {
+    if (isEnd(event)) return
+    if (event.type === 'response.created') this.begun = asFields(event.response)
+    this.follow(event)
+    this.send(event)
+  }
+
+  /** Keeps count of what is open. */
+  private follow({ type, output_index: index }: Fields): void {
+    if (typeof index !== 'number') return
+    if (type === 'response.output_item.done') this.open.delete(index)
+    else if (type === 'response.output_item.added') this.open.set(index, { index, begun: 0, ended: 0 })
+    const item = this.open.get(index)
+    if (!item) return
+    if (String(type).endsWith('part.added')) item.begun += 1
+    else if (String(type).endsWith('part.done')) item.ended += 1
+  }
+
+  /** Ends what an answer that was cut has left open, with the words that it has. */
+  private closeItems(output: unknown): void {
+    const items = listOf(output)
+    for (const { index, begun, ended } of this.open.values()) {
+      const item = items[index]
+      if (!item) continue
+      const isCall = item.type === 'function_call' || item.type === 'custom_tool_call'
+      const pieces = piecesOf({ item, index }).slice(isCall ? 0 : ended, isCall ? 1 : begun)
+      for (const event of [...pieces.flatMap(({ end }) => end), itemDone({ item, index })]) this.send(event)
+    }
+    this.open.clear()
+  }
+
+  private send(event: Fields): void {
+    this.sendText(JSON.stringify(event), String(event.type))
+  }
+
+  /** Numbers an event, which has no number yet, and sends it. */
+  private sendText(text: string, type: string): void {
+    this.events.send(`${text.slice(0, -1)},"sequence_number":${this.number++}}`, type)
+  }
+}

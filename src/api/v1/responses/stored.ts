@@ -3,10 +3,9 @@
  */
 import type { Context } from 'koa'
 import { z } from 'zod'
-import { CANCELLED_UNSENT } from '../../../shared/calls/cancelled.ts'
-import { ItemScan } from '../../../shared/calls/item-scan.ts'
+import { CANCELLED_UNSENT } from '../../../shared/calls/types.ts'
 import type { StoredInput } from '../../../shared/calls/stored-responses.ts'
-import { findAsked, forgetResponse, withInput } from '../../../shared/calls/stored-responses.ts'
+import { findAsked, forgetResponse, withInput, ItemScan } from '../../../shared/calls/stored-responses.ts'
 import { begunResponse, callOfResponse, responseId } from '../../../shared/chat/responses/response.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
@@ -17,15 +16,14 @@ import { readState } from '../../../shared/reports/call-records.ts'
 import type { WebDeps } from '../../deps.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { endpoint } from '../../endpoint/endpoint.ts'
-import { wholeNumber } from '../../endpoint/fields.ts'
+import { wholeNumber, parsedId } from '../../endpoint/fields.ts'
 import type { BodyDeps } from '../calls/answer-body.ts'
 import { sendAnswer } from '../calls/answer-body.ts'
 import { waitFor } from '../calls/get-call.ts'
 import { READ_LIMITS, callHeaders } from '../declared.ts'
 import { responseResult } from './responses.ts'
 import { PageWriter, itemPage } from './item-page.ts'
-import { parsedId } from '../../endpoint/path-id.ts'
-import { reads } from './turns.ts'
+import { reads } from './previous.ts'
 
 const NO_RESPONSE = 'There is no such response: it is unknown, has expired, or was deleted.'
 
@@ -150,17 +148,17 @@ export const listInputItems = endpoint({
 }).write(
   ({ db, limits, responseMemory }: Pick<WebDeps, 'db' | 'limits' | 'responseMemory'>) =>
     async ({ auth, params: { id }, query }, ctx) => {
-      const hasLeft = (): boolean => ctx.res.closed || ctx.req.socket.destroyed
+      const hasDisconnected = (): boolean => ctx.res.closed || ctx.req.socket.destroyed
       const read = async ({ bytes, pieces }: StoredInput): Promise<Buffer | null> => {
-        if (hasLeft()) return null
+        if (hasDisconnected()) return null
         const megabytes = Math.floor(bytes / MEGABYTE)
         if (megabytes > 0) await limits.reads.take(auth.accountId, { count: megabytes })
         const scan = new ItemScan()
-        if (!(await pushAll(pieces(), scan, hasLeft))) return null
+        if (!(await pushAll(pieces(), scan, hasDisconnected))) return null
         const page = itemPage(scan.items, query)
         responseMemory.hold(ctx).require(page.bytes)
         const writer = new PageWriter(page)
-        return (await pushAll(pieces(), writer, hasLeft)) ? writer.body : null
+        return (await pushAll(pieces(), writer, hasDisconnected)) ? writer.body : null
       }
       const body = await reads.during(auth.accountId, () => withInput(db, auth, id, read))
       if (body === null) throw missing()
@@ -173,10 +171,10 @@ export const listInputItems = endpoint({
 async function pushAll(
   pieces: AsyncIterable<Buffer>,
   to: { push(piece: Buffer): void },
-  hasLeft: () => boolean,
+  hasDisconnected: () => boolean,
 ): Promise<boolean> {
   for await (const piece of pieces) {
-    if (hasLeft()) return false
+    if (hasDisconnected()) return false
     to.push(piece)
   }
   return true

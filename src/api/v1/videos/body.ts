@@ -72,8 +72,8 @@ export function parseVideo(sent: JsonObject, model: MediaModel): AskedMedia {
   const { body, picture } = opened(sent)
   const { model: _model, ...asked } = parseBody(openaiVideoBody, body)
   for (const [name, other] of NAMES) {
-    const isThere = asked[name] !== undefined || (name === 'input_reference' && picture !== null)
-    if (isThere && asked[other] !== undefined) throw fieldRefusal(name, `is the same as ${other}: send one of them`)
+    const isGiven = asked[name] !== undefined || (name === 'input_reference' && picture !== null)
+    if (isGiven && asked[other] !== undefined) throw fieldRefusal(name, `is the same as ${other}: send one of them`)
   }
   const { seconds: given, size: pixels, input_reference: reference, ...request } = asked
   const resolution = pixels && resolutionOfSize(pixels, offeredResolutions(model))

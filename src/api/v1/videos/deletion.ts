@@ -15,7 +15,7 @@ import { waitFor } from '../calls/get-call.ts'
 /** What a deletion needs. */
 export type DeleteDeps = Pick<WebDeps, 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'stopping' | 'log'>
 
-/** Deletes a video of a member, and ends its call. @returns false where they have no such video */
+/** Deletes a video of a member, and ends its call. @returns false if they have no such video */
 export async function removeVideo(deps: DeleteDeps, holder: Membership, id: CallId): Promise<boolean> {
   const status = await deleteVideo(deps.db, holder, id)
   if (status === null) return false

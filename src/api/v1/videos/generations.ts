@@ -14,17 +14,20 @@ import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
 import type { AnswerDeps } from '../calls/answer-call.ts'
-import { answerWhenDone, prefersAsync } from '../calls/answer-call.ts'
+import { answerWhenDone, prefersAsync, acceptedBody, endWhenDone, handleDisconnect } from '../calls/answer-call.ts'
 import { CALL_ERRORS, MEDIA_EVENTS, accepted, callHeaders, mediaResult, placesCalls } from '../declared.ts'
-import { answerWithEvents, wantsEvents } from '../calls/media-events.ts'
-import type { UpdateListener } from '../calls/call-updates.ts'
-import type { CallContext, PlacedCall } from '../calls/placed-call.ts'
+import type { CallContext, PlacedCall, UpdateListener } from '../calls/placed-call.ts'
 import { videoBody } from '../calls/call-schemas.ts'
 import { parseBody } from '../../../shared/requests/parse-body.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { requireServed } from '../images/options.ts'
+import { publicId } from '../../../shared/platform/ids.ts'
+import type { CallUpdate } from '../../../shared/replies/channels.ts'
+import { withBody } from '../calls/answer-body.ts'
+import type { EventStream } from '../calls/event-stream.ts'
+import { beginEventStream } from '../calls/event-stream.ts'
 
 /** The declaration of an endpoint of media. @param result what it answers */
 export const declaredMedia = <Result extends z.ZodType>(result: Result) =>
@@ -84,7 +87,7 @@ const OWN_NAMES: OptionNames = { duration: 'duration', resolution: 'resolution' 
 
 /**
  * What is asked of a media model, and what it costs.
- * @throws ApiError invalid_request where the model does not offer it, or has no price for it
+ * @throws ApiError invalid_request if the model does not offer it, or has no price for it
  */
 export function mediaOrder(model: MediaModel, asked: MediaRequest, names: OptionNames = OWN_NAMES): AskedMedia {
   const request = resolveOptions(model, asked, names)
@@ -111,7 +114,7 @@ function resolveOptions(model: MediaModel, asked: MediaRequest, names: OptionNam
   return { ...asked, ...(duration !== undefined && { duration }), ...(resolution !== undefined && { resolution }) }
 }
 
-/** @throws ApiError invalid_request where the model has no price for this: it is never made for nothing. */
+/** @throws ApiError invalid_request if the model has no price for this: it is never made for nothing. */
 function chargeFor({ price }: MediaModel, { resolution, duration }: MediaRequest, names: OptionNames): number {
   const charge = mediaCost(price, { resolution, duration })
   if (charge !== null) return charge
@@ -123,3 +126,31 @@ function chargeFor({ price }: MediaModel, { resolution, duration }: MediaRequest
 }
 
 const notOffered = (param: string, offer: string): ApiError => fieldRefusal(param, `is not offered: ${offer}`)
+
+/** Whether the client asked for events. */
+const wantsEvents = (ctx: CallContext): boolean => /\btext\/event-stream\b/i.test(ctx.get('accept'))
+
+/**
+ * Answers with server-sent events until the call has ended: `queued`, `running`, `progress`, then `result` or `error`.
+ * A client that disconnects does not end its call.
+ */
+function answerWithEvents(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, updates: UpdateListener): void {
+  const events = beginEventStream(ctx, deps.responseMemory.hold(ctx))
+  const id = publicId('call', placed.callId)
+  events.send(JSON.stringify({ id, status: 'queued' }), 'queued')
+  updates.attach((one) => sendUpdate(events, id, one))
+  endWhenDone(ctx, deps, placed, async (answer) => {
+    const later = () => events.send(JSON.stringify(acceptedBody(placed)), 'running')
+    if (answer)
+      // One that cannot be read now can be fetched later.
+      await withBody(deps, answer, (body) => events.send(body, answer.status === 200 ? 'result' : 'error')).catch(later)
+    else if (deps.stopping.aborted) later()
+    else return handleDisconnect(ctx, deps, placed)
+    events.end()
+  })
+}
+
+function sendUpdate(events: EventStream, id: string, update: CallUpdate): void {
+  if (update.type === 'running') events.send(JSON.stringify({ id, status: 'running' }), 'running')
+  if (update.type === 'progress') events.send(JSON.stringify({ id, progress: update.progress }), 'progress')
+}

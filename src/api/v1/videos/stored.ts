@@ -11,13 +11,12 @@ import { nameInUrl } from '../../../shared/media/media.ts'
 import type { WebDeps } from '../../deps.ts'
 import { apiKey } from '../../endpoint/auth.ts'
 import { endpoint } from '../../endpoint/endpoint.ts'
-import { wholeNumber } from '../../endpoint/fields.ts'
+import { wholeNumber, parsedId } from '../../endpoint/fields.ts'
 import { sendMedia } from '../../static/media.ts'
 import { VIDEO_READ_LIMITS, allowanceHeaders, creditHeaders, gateway } from '../declared.ts'
 import type { DeleteDeps } from './deletion.ts'
 import { removeVideo } from './deletion.ts'
 import { callOfVideo, describeCost, describeVideo, expiryOf, video, videoId, videoOf } from './video.ts'
-import { parsedId } from '../../endpoint/path-id.ts'
 import { videoHeaders } from './videos.ts'
 
 const NO_VIDEO = 'There is no such video: it is unknown, or was deleted.'
@@ -91,7 +90,7 @@ export const listVideos = endpoint({
 })
 
 /** It may be deleted before it expires: a cache must ask again. */
-const KEPT = { file: 'private, no-cache', redirect: 'no-store' }
+const CACHE_CONTROL = { file: 'private, no-cache', redirect: 'no-store' }
 
 /** Fetches what was made, whole or by one range. */
 export const fetchContent = endpoint({
@@ -123,8 +122,8 @@ export const fetchContent = endpoint({
       ctx.set('X-Call-Id', publicId('call', id))
       const url = contentOf(row, query.variant ?? 'video', config.MEDIA_TTL_DAYS)
       const name = nameInUrl(url)
-      if (name) return sendMedia(ctx, media, name, KEPT)
-      ctx.set('Cache-Control', KEPT.redirect)
+      if (name) return sendMedia(ctx, media, name, CACHE_CONTROL)
+      ctx.set('Cache-Control', CACHE_CONTROL.redirect)
       ctx.redirect(url)
     },
 )

@@ -15,12 +15,12 @@ type Props = { billing: Billing; changed: () => void }
 /** Asks for an e-mail when the balance falls. */
 export function LowBalance({ billing: { settings }, changed }: Props) {
   const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
+  const [outcome, setOutcome] = useState<string | null>(null)
   const save = (threshold: number | null): void =>
     run(async () => {
-      setSaid(null)
+      setOutcome(null)
       await saveBilling({ lowBalance: threshold === null ? null : { threshold } })
-      setSaid(threshold === null ? 'No e-mail will be sent.' : `You will get an e-mail below ${credits(threshold)}.`)
+      setOutcome(threshold === null ? 'No e-mail will be sent.' : `You will get an e-mail below ${credits(threshold)}.`)
       changed()
     })
   return (
@@ -37,7 +37,7 @@ export function LowBalance({ billing: { settings }, changed }: Props) {
           defaultValue={settings.lowBalance?.threshold}
           hint="One e-mail each time the balance falls below this."
         />
-        <Buttons busy={busy} off={settings.lowBalance ? () => save(null) : null} said={said} />
+        <Buttons busy={busy} off={settings.lowBalance ? () => save(null) : null} outcome={outcome} />
       </Form>
     </section>
   )
@@ -47,11 +47,11 @@ type ButtonsProps = {
   busy: boolean
   /** Turns it off; null while it is. */
   off: (() => void) | null
-  said: string | null
+  outcome: string | null
 }
 
 /** Saves or turns off what a form sets, and shows the result. */
-const Buttons = ({ busy, off, said }: ButtonsProps) => (
+const Buttons = ({ busy, off, outcome }: ButtonsProps) => (
   <>
     <FormError />
     <div class="row">
@@ -64,15 +64,15 @@ const Buttons = ({ busy, off, said }: ButtonsProps) => (
         </Action>
       )}
     </div>
-    <Done text={said} />
+    <Done text={outcome} />
   </>
 )
 
-/** The currency of what is chosen; undefined where there is nothing to choose from. */
+/** The currency of what is chosen; undefined if there is nothing to choose from. */
 const currencyOf = ({ packs, topUp }: Billing, what: string): string | undefined =>
   packs.find(({ id }) => id === what)?.currency ?? topUp?.currency ?? packs[0]?.currency
 
-/** Buys credits by the stored card when the balance falls; nothing where nothing is sold. */
+/** Buys credits by the stored card when the balance falls; nothing if nothing is sold. */
 export function TopUpByCard({ billing, changed }: Props) {
   if (currencyOf(billing, FREE) === undefined) return null
   return (
@@ -145,8 +145,8 @@ const choicesOf = ({ packs, topUp }: Billing) => [
   ...(topUp ? [[FREE, 'Another amount'] as const] : []),
 ]
 
-/** What a form asks for. @throws Problem where an amount in it is none, or its cap allows no payment. */
-function wishOf(
+/** What a form asks for. @throws Problem if an amount in it is none, or its cap allows no payment. */
+function wantedTopUp(
   { threshold, amount = '', cap = '' }: Record<string, string>,
   what: string,
   billing: Billing,
@@ -170,16 +170,16 @@ function TopUpForm({ billing, changed }: Props) {
   const { settings, packs, topUp } = billing
   const now = settings.autoTopUp
   const { busy, problem, run, submits } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
+  const [outcome, setOutcome] = useState<string | null>(null)
   const [what, setWhat] = useState(now ? (now.pack ?? FREE) : (packs[0]?.id ?? FREE))
   const currency = currencyOf(billing, what)!
   const set = async (autoTopUp: AutoTopUp | null): Promise<void> => {
-    setSaid(null)
+    setOutcome(null)
     await saveBilling({ autoTopUp })
-    setSaid(autoTopUp === null ? 'Automatic top-up is off.' : 'Automatic top-up is on.')
+    setOutcome(autoTopUp === null ? 'Automatic top-up is off.' : 'Automatic top-up is on.')
     changed()
   }
-  const submit = submits(async (texts) => set(wishOf(texts, what, billing)))
+  const submit = submits(async (texts) => set(wantedTopUp(texts, what, billing)))
   return (
     <Form problem={problem} onSubmit={submit} about={ABOUT}>
       <Field
@@ -208,7 +208,7 @@ function TopUpForm({ billing, changed }: Props) {
         defaultValue={now ? majorText(now.monthlyCapMinor, currency) : undefined}
         hint="All automatic payments of a calendar month (UTC) together."
       />
-      <Buttons busy={busy} off={now ? () => run(() => set(null)) : null} said={said} />
+      <Buttons busy={busy} off={now ? () => run(() => set(null)) : null} outcome={outcome} />
     </Form>
   )
 }

@@ -10,7 +10,7 @@ import { loadAccount } from '../../state/account.ts'
 const ABOUT = { invalid_code: 'code', code_used: 'code' } as const
 
 export function Redeem() {
-  const { busy, problem, said, form, submits } = useStaying()
+  const { busy, problem, outcome, form, submits } = useStaying()
   const submit = submits(async ({ code = '' }) => {
     const answer = await redeem(code.trim())
     void loadAccount()
@@ -34,7 +34,7 @@ export function Redeem() {
         </Action>
         <FormError />
       </Form>
-      <Done text={said} />
+      <Done text={outcome} />
     </section>
   )
 }

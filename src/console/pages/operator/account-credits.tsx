@@ -19,7 +19,7 @@ const ORIGINS = [
 type Props = { id: string; email: string; done: () => void }
 
 export function GiveCredits({ id, email, done }: Props) {
-  const { busy, problem, said, form, submits } = useStaying()
+  const { busy, problem, outcome, form, submits } = useStaying()
   const submit = submits(async ({ amount = '', origin = '', note = '', expiresAt = '' }) => {
     const answer = await giveCredits(id, {
       amount: Number(amount),
@@ -39,7 +39,7 @@ export function GiveCredits({ id, email, done }: Props) {
         <Field label="Note" name="note" maxLength={200} hint="The reason. The customer sees it in the ledger." />
         <Field label="Expires (optional, UTC)" name="expiresAt" type="date" />
         <Submit busy={busy} busyText="Granting…" verb="Grant" />
-        <Done text={said} />
+        <Done text={outcome} />
       </Form>
     </section>
   )
@@ -51,7 +51,7 @@ const newKey = (): string =>
 
 /** The key changes once credits were taken: until then a second press is the same request. */
 export function TakeCredits({ id, email, done }: Props) {
-  const { busy, problem, said, form, submits } = useStaying()
+  const { busy, problem, outcome, form, submits } = useStaying()
   const [mayAsk, setMayAsk] = useState(false)
   const key = useRef(newKey())
   const submit = submits(async ({ amount = '', reason = '', mayOwe }) => {
@@ -84,7 +84,7 @@ export function TakeCredits({ id, email, done }: Props) {
           </label>
         )}
         <Submit class="danger" busy={busy} busyText="Deducting…" verb="Deduct" />
-        <Done text={said} />
+        <Done text={outcome} />
       </Form>
     </section>
   )

@@ -25,7 +25,7 @@ const changesOf = (texts: Record<string, string>, limits: OperatedAccount['limit
 
 /** Sets the limits of an account. */
 export function LimitAccount({ account: { id, limits }, done }: { account: OperatedAccount; done: () => void }) {
-  const { busy, problem, said, submits } = useStaying()
+  const { busy, problem, outcome, submits } = useStaying()
   const submit = submits(async (texts) => {
     await limitAccount(id, changesOf(texts, limits))
     done()
@@ -47,7 +47,7 @@ export function LimitAccount({ account: { id, limits }, done }: { account: Opera
           />
         ))}
         <Submit busy={busy} busyText="Saving…" verb="Save limits" />
-        <Done text={said} />
+        <Done text={outcome} />
       </Form>
     </section>
   )

@@ -64,7 +64,7 @@ export function BannerSection() {
 }
 
 function NewBanner({ done }: { done: () => void }) {
-  const { busy, problem, said, form, submits } = useStaying()
+  const { busy, problem, outcome, form, submits } = useStaying()
   const submit = submits(async ({ text = '', level, from, until }) => {
     await setBanner({ text, level: level as BannerFields['level'], from: momentOf(from), until: momentOf(until) })
     done()
@@ -80,7 +80,7 @@ function NewBanner({ done }: { done: () => void }) {
         <Field label="From (optional, UTC)" name="from" type="datetime-local" />
         <Field label="Until (optional, UTC)" name="until" type="datetime-local" />
         <Submit busy={busy} busyText="Setting…" verb="Set the banner" />
-        <Done text={said} />
+        <Done text={outcome} />
       </Form>
     </section>
   )

@@ -84,7 +84,7 @@ function Summary({ rows, hasWorth, days }: SummaryProps) {
           The catalogue does not say what a credit is worth (<code>creditMicroUsd</code>), so only costs are shown.
         </p>
       )}
-      <StackChart stack={stack} isThere={rows !== undefined} text={dollars} />
+      <StackChart stack={stack} isLoaded={rows !== undefined} text={dollars} />
       {unknown > 0 && <p class="soft">The cost of {counted(unknown, 'call')} is unknown, and not in these sums.</p>}
     </>
   )

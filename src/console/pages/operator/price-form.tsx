@@ -46,7 +46,7 @@ function withValue(value: unknown, [step, ...rest]: Path, to: unknown): unknown 
   return { ...fields, [step]: withValue(fields[step], rest, to) }
 }
 
-/** A number, or what was typed instead, which the check names; nothing where the field is empty. */
+/** A number, or what was typed instead, which the check names; nothing if the field is empty. */
 const typed = (text: string): unknown =>
   text.trim() === '' ? undefined : Number.isNaN(Number(text)) ? text : Number(text)
 

@@ -21,7 +21,7 @@ type Props = {
   models: ModelEntry[]
   model: ModelEntry
   choose: (id: string) => void
-  /** The model to compare with; null where there is one chat. */
+  /** The model to compare with; null if there is one chat. */
   other: ModelEntry | null
   compare: (id: string | null) => void
 }

@@ -13,7 +13,7 @@ type Props = {
   talk: Conversation
   /** Who answers. */
   name: string
-  /** Above the chat, where there is more than one. */
+  /** Above the chat, if there is more than one. */
   head?: ComponentChildren
 }
 

@@ -7,7 +7,7 @@ import { Field, Form, PasswordField, Submit, Username, useStaying } from '../../
 import { account } from '../../state/account.ts'
 
 export function Address() {
-  const { busy, problem, said, form, submits } = useStaying()
+  const { busy, problem, outcome, form, submits } = useStaying()
   const submit = submits(async ({ email = '', password = '' }) => {
     const { message } = await changeAddress({ email: email.trim(), password })
     return `${message} Your address changes when you open it.`
@@ -37,7 +37,7 @@ export function Address() {
         <Username of={account.value?.user.email} />
         <PasswordField label="Your password" name="password" autoComplete="current-password" required />
         <Submit busy={busy} busyText="Sending…" verb="Change address" />
-        <Done text={said} />
+        <Done text={outcome} />
       </Form>
     </section>
   )

@@ -43,7 +43,7 @@ export function SettingsPage() {
 }
 
 function Profile() {
-  const { busy, problem, said, submits } = useStaying()
+  const { busy, problem, outcome, submits } = useStaying()
   const user = account.value?.user
   const submit = submits(async ({ displayName = '', avatarUrl = '' }) => {
     showUser((await changeProfile({ displayName, avatarUrl })).user)
@@ -77,7 +77,7 @@ function Profile() {
             hint="The link to a picture, beginning with https://. Leave empty for none."
           />
           <Submit busy={busy} busyText="Saving…" verb="Save" />
-          <Done text={said} />
+          <Done text={outcome} />
         </Form>
       )}
     </section>
@@ -85,7 +85,7 @@ function Profile() {
 }
 
 function Password() {
-  const { busy, problem, said, form, submits } = useStaying()
+  const { busy, problem, outcome, form, submits } = useStaying()
   const submit = submits(async ({ currentPassword = '', password = '' }) => {
     await changePassword({ currentPassword, password })
     return 'Password changed. All other sessions have ended.'
@@ -103,7 +103,7 @@ function Password() {
         <PasswordField label="Current password" name="currentPassword" autoComplete="current-password" />
         <NewPasswordField />
         <Submit busy={busy} busyText="Changing…" verb="Change password" />
-        <Done text={said} />
+        <Done text={outcome} />
       </Form>
     </section>
   )
@@ -131,12 +131,12 @@ function Appearance() {
 
 function Mail() {
   const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
+  const [outcome, setOutcome] = useState<string | null>(null)
   const test = (): void => {
-    setSaid(null)
+    setOutcome(null)
     run(async () => {
       const { transport, to } = await sendTestMail()
-      setSaid(
+      setOutcome(
         transport === 'smtp'
           ? `Sent to ${to}.`
           : `No mail server is configured. The e-mail was written to a file; nothing was sent to ${to}.`,
@@ -151,7 +151,7 @@ function Mail() {
       <Action class="quiet" busy={busy} busyText="Sending…" onClick={test}>
         Send me a test e-mail
       </Action>
-      <Done text={said} />
+      <Done text={outcome} />
     </section>
   )
 }

@@ -53,7 +53,7 @@ export function exampleOf(
   }
 }
 
-/** A request in one API and language. `api`: its name; empty where there is only one. */
+/** A request in one API and language. `api`: its name; empty if there is only one. */
 export type Sample = { api: string; language: string; code: string }
 
 const CHAT_WRITERS: Readonly<Record<Dialect, Writers<ChatFields>>> = {

@@ -41,7 +41,7 @@ function usageOf(tokens: Tokens) {
   }
 }
 
-/** Whether a response has ended. What ends its open items is known once its whole answer is (`stream.ts`). */
+/** Whether a response has ended. What ends its open items is known once its whole answer is (`responses.ts`). */
 class ResponseCompletion implements Completion {
   private hasBegun = false
   private hasEnded = false

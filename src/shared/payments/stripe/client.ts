@@ -2,7 +2,7 @@
 import Stripe from 'stripe'
 import type { PaymentsConfig } from '../../platform/config/config.ts'
 import type { Missing } from '../provider.ts'
-import { ProviderAway, ProviderRefused } from '../provider.ts'
+import { ProviderUnavailable, ProviderRefused } from '../provider.ts'
 
 /** The key that requests carry, and how long one may take, in ms. */
 export type StripeAccess = { secretKey: string; timeoutMs: number }
@@ -42,7 +42,7 @@ function missingOf({ code, param }: Stripe.errors.StripeError): Missing | null {
 const NOT_FOUND = 404
 const TOO_EARLY = 409
 
-/** Asks. @throws ProviderAway or ProviderRefused; a card's decline as it is. */
+/** Asks. @throws ProviderUnavailable or ProviderRefused; a card's decline as it is. */
 export async function ask<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question()
@@ -53,7 +53,7 @@ export async function ask<T>(question: () => Promise<T>): Promise<T> {
     if (error instanceof Stripe.errors.StripeInvalidRequestError && error.statusCode !== TOO_EARLY)
       throw new ProviderRefused(reasonOf(error), error, missingOf(error))
     if (error instanceof Stripe.errors.StripeError)
-      throw new ProviderAway(`Stripe: ${reasonOf(error)}`, { cause: error })
+      throw new ProviderUnavailable(`Stripe: ${reasonOf(error)}`, { cause: error })
     throw error
   }
 }

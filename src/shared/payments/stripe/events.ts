@@ -2,7 +2,7 @@
 import type Stripe from 'stripe'
 import { ApiError } from '../../platform/errors.ts'
 import type { Hint } from '../provider.ts'
-import { isStorable } from '../../platform/storable.ts'
+import { isStorable } from '../../platform/text-fields.ts'
 
 /** How old a signature may be, in seconds: an older one is a replay. */
 const TOLERANCE_SECONDS = 300

@@ -4,9 +4,8 @@
  */
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { parseStorageUrl } from './storage-url.ts'
 
-/** What is wrong with an address that begins rightly; null where nothing is. */
+/** What is wrong with an address that begins rightly; null if nothing is. */
 function addressProblem(text: string): string | null {
   if (!URL.canParse(text)) {
     return 'is no valid address: special characters of its user name and password must be percent-encoded'
@@ -121,10 +120,10 @@ const SSL_OF_FLAG: Record<string, string> = {
 
 /**
  * The environment with the `sslmode` of DATABASE_URL as DATABASE_SSL.
- * @returns with `problem` where they contradict each other, or DATABASE_SSL has no value for that of the address.
+ * @returns with `problem` if they contradict each other, or DATABASE_SSL has no value for that of the address.
  */
 export function obeySslmode(environment: NodeJS.ProcessEnv): { environment: NodeJS.ProcessEnv; problem?: string } {
-  const { DATABASE_URL: address, DATABASE_SSL: said } = environment
+  const { DATABASE_URL: address, DATABASE_SSL: stated } = environment
   const searchParams = address === undefined ? undefined : parsePostgresUrl(address)?.searchParams
   if (searchParams === undefined) return { environment }
   const [mode, flag] = [searchParams.get('sslmode'), searchParams.get('ssl')]
@@ -136,8 +135,26 @@ export function obeySslmode(environment: NodeJS.ProcessEnv): { environment: Node
       problem: `DATABASE_URL has an sslmode that cannot be obeyed: it takes ${Object.keys(SSL_OF).join(', ')}`,
     }
   }
-  if (said !== undefined && said !== meant) {
+  if (stated !== undefined && stated !== meant) {
     return { environment, problem: `DATABASE_SSL contradicts the sslmode of DATABASE_URL, which means ${meant}` }
   }
   return { environment: { ...environment, DATABASE_SSL: meant } }
+}
+
+/** Where media results are stored, parsed from STORAGE_URL. */
+export type StorageLocation = { kind: 'file'; path: string } | { kind: 's3'; bucket: string; prefix: string }
+
+const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9!_.*'()/-]*))?$/
+
+/**
+ * Parses STORAGE_URL: `file:PATH` (relative to the working directory, or absolute; `file:///PATH` too) or
+ * `s3://bucket/prefix`. The prefix comes back without slashes at its ends.
+ * @throws TypeError with a sentence for the operator
+ */
+export function parseStorageUrl(text: string): StorageLocation {
+  const path = /^file:(?:\/\/(?=\/))?(.+)$/s.exec(text)?.[1]
+  if (path !== undefined && !path.startsWith('//') && !path.includes('\0')) return { kind: 'file', path }
+  const s3 = S3_URL.exec(text)
+  if (!s3) throw new TypeError('STORAGE_URL must be file:PATH or s3://bucket/prefix.')
+  return { kind: 's3', bucket: s3[1]!, prefix: (s3[2] ?? '').replace(/^\/+|\/+$/g, '') }
 }

@@ -34,13 +34,14 @@ const share = z
  */
 export type KnownQueues = Readonly<Record<string, { concurrency?: number }>>
 
-type Concurrency = `${string}_CONCURRENCY`
+type Concurrency<Queue extends string> = `${Uppercase<Queue>}_CONCURRENCY`
 
-const concurrencyName = (queue: string): Concurrency => `${queue.toUpperCase()}_CONCURRENCY`
+const concurrencyName = <Queue extends string>(queue: Queue) =>
+  `${queue.toUpperCase()}_CONCURRENCY` as Concurrency<Queue>
 
 /** How many jobs of a queue a worker works on at once. */
-export const jobsAtOnce = (config: Readonly<Record<Concurrency, number>>, queue: string): number =>
-  config[concurrencyName(queue)]!
+export const jobsAtOnce = <Queue extends string>(config: Record<Concurrency<Queue>, number>, queue: Queue): number =>
+  config[concurrencyName(queue)]
 
 const queueList = (known: string[]) =>
   z
@@ -59,11 +60,11 @@ const queueList = (known: string[]) =>
 /** The variables of the queues. */
 const queueVariables = (queues: KnownQueues) => ({
   WORKER_QUEUES: queueList(Object.keys(queues)),
-  ...(Object.fromEntries(
+  ...Object.fromEntries(
     Object.entries(queues).flatMap(([name, { concurrency }]) =>
       concurrency === undefined ? [] : [[concurrencyName(name), wholeNumber(concurrency, 1, 100_000)]],
     ),
-  ) as Record<Concurrency, ReturnType<typeof wholeNumber>>),
+  ),
 })
 
 const stripeSecret = z.string({ error: 'is required with PAYMENTS=stripe' })
@@ -153,12 +154,16 @@ const namesFor = (queues: KnownQueues): string[] => [
 export type Config = Omit<z.infer<typeof variables>, 'BASE_URL'> & {
   BASE_URL: string
   WORKER_QUEUES: string[]
-  [name: Concurrency]: number
   /**
    * The rest of the environment, for the catalogue's `apiKeyEnv` only: nothing else reads a variable by name. Never one
    * that `isOwnVariable` knows, no matter what an old version of the catalogue names.
    */
   secretOf: (variable: string) => string | undefined
+}
+
+/** The configuration of a process that knows these queues: that, and a variable of each queue of calls. */
+export type ConfigWith<Queues extends KnownQueues> = Config & {
+  [Name in keyof Queues & string as Queues[Name] extends { concurrency: number } ? Concurrency<Name> : never]: number
 }
 
 /** A configuration that cannot be used; its message names every offending variable. */
@@ -172,14 +177,17 @@ export const EXIT_CONFIG = 78
  * removed: a line end that was pasted with a secret fits into no header.
  * @throws ConfigError that names every offending variable (never its value: it may be a secret).
  */
-export function readConfig(queues: KnownQueues, environment: NodeJS.ProcessEnv = process.env): Config {
+export function readConfig<Queues extends KnownQueues>(
+  queues: Queues,
+  environment: NodeJS.ProcessEnv = process.env,
+): ConfigWith<Queues> {
   const config = parse(variablesFor(environment, queues), environment)
   return Object.freeze({
     ...config,
     BASE_URL: config.BASE_URL ?? `http://localhost:${config.PORT}`,
     secretOf: (variable: string) =>
       isOwnVariable(variable, queues) ? undefined : environment[variable]?.trim() || undefined,
-  })
+  }) as ConfigWith<Queues>
 }
 
 /** What the admin command needs to ask the payment provider. @throws ConfigError as `readConfig`. */

@@ -40,8 +40,8 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   const near = known
     // Most are too long or too short: two texts are at least as far apart as their lengths.
     .filter((one) => Math.abs(upper.length - one.length) <= letters(one) || isPart(upper, one))
-    .map((one) => ({ one, away: distance(upper, one.toUpperCase()) }))
-    .filter(({ one, away }) => away <= letters(one) || isPart(upper, one))
-    .toSorted((a, b) => a.away - b.away)
+    .map((one) => ({ one, edits: distance(upper, one.toUpperCase()) }))
+    .filter(({ one, edits }) => edits <= letters(one) || isPart(upper, one))
+    .toSorted((a, b) => a.edits - b.edits)
   return near[0]?.one ?? null
 }

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config.ts'
 import { Connections } from './connections.ts'
 
-/** What answers requests, and what never becomes one; Node itself where absent. None of them throws or rejects. */
+/** What answers requests, and what never becomes one; Node itself if absent. None of them throws or rejects. */
 export type Answering = {
   request: RequestListener
   unknownExpectation?: RequestListener

@@ -57,7 +57,7 @@ const KEEP_ALIVE_MS = 10_000
 /** The state of a statement that writes where nothing may be written: on a standby. */
 const READ_ONLY = '25006'
 
-/** Fails, as a statement that writes would, where nothing may be written. It needs no table and waits for no lock. */
+/** Fails, as a statement that writes would, if nothing may be written. It needs no table and waits for no lock. */
 const WRITABLE = `DO $$ BEGIN IF current_setting('transaction_read_only')::boolean THEN
   RAISE read_only_sql_transaction USING MESSAGE = 'the server is read-only'; END IF; END $$`
 

@@ -2,7 +2,7 @@
 /** Checks the schema until it is new enough: migrations never remove what a running release needs. */
 export class SchemaGate {
   private readonly read: () => Promise<string[]>
-  private isThere = false
+  private isComplete = false
 
   /** @param read what is missing, by name (`migrations/index.ts`) */
   constructor(read: () => Promise<string[]>) {
@@ -11,14 +11,14 @@ export class SchemaGate {
 
   /** Whether it was new enough at the last check. Sends no query. */
   get seen(): boolean {
-    return this.isThere
+    return this.isComplete
   }
 
   /** What is missing, by name. @throws Postgres' errors, until it was complete once. */
   async missing(): Promise<string[]> {
-    if (this.isThere) return []
+    if (this.isComplete) return []
     const missing = await this.read()
-    this.isThere = missing.length === 0
+    this.isComplete = missing.length === 0
     return missing
   }
 }

@@ -6,32 +6,32 @@ const TIMES_AS_LONG = 20
 /** A reading is made again after this, in ms, no matter how long it took; unless `forMs` is longer. */
 const MOST_MS = 60_000
 
-/** How long a reading is cached: `forMs`, or `timesAsLong` as it took (20 where absent), up to a minute. */
-export type Keeping = { forMs: number; timesAsLong?: number }
+/** How long a reading is cached: `forMs`, or `timesAsLong` as it took (20 if absent), up to a minute. */
+export type CacheTimes = { forMs: number; timesAsLong?: number }
 
 /**
  * The same reading for everybody who asks while it is cached. One that failed is not cached.
  * @param now a clock in ms, for tests
  */
 export function cachedReading<T>(
-  { forMs, timesAsLong = TIMES_AS_LONG }: Keeping,
+  { forMs, timesAsLong = TIMES_AS_LONG }: CacheTimes,
   read: () => Promise<T>,
   now = () => performance.now(),
 ): () => Promise<T> {
-  let kept: { reading: Promise<T>; until: number } | undefined
+  let cached: { reading: Promise<T>; until: number } | undefined
   return () => {
-    if (kept && now() < kept.until) return kept.reading
+    if (cached && now() < cached.until) return cached.reading
     const began = now()
     const reading = read()
     const mine = { reading, until: began + forMs }
-    kept = mine
+    cached = mine
     reading.then(
       () => {
         const took = now() - began
         mine.until = Math.max(mine.until, now() + Math.min(timesAsLong * took, MOST_MS))
       },
       () => {
-        if (kept === mine) kept = undefined
+        if (cached === mine) cached = undefined
       },
     )
     return reading

@@ -10,7 +10,7 @@ import type { SchemaGate } from '../postgres/schema.ts'
 const PATIENCE_MS = 2000
 
 /** For how long a reading is the same for everybody, in ms: more callers cost no more. */
-const KEPT_MS = 1000
+const CACHE_MS = 1000
 
 /** What is checked. `prefix`: of this installation's keys in Redis. */
 export type Watched = {
@@ -26,7 +26,7 @@ export type Watched = {
  * not new enough, or a `catalogue` that is not there yet.
  */
 export const readServices = (watched: Watched): (() => Promise<string[]>) =>
-  cachedReading({ forMs: KEPT_MS, timesAsLong: 0 }, () => unavailableServices(watched))
+  cachedReading({ forMs: CACHE_MS, timesAsLong: 0 }, () => unavailableServices(watched))
 
 async function unavailableServices({ db, redis, prefix, schema, catalogue }: Watched): Promise<string[]> {
   const [postgres, queue, migrated] = await Promise.all([
@@ -36,14 +36,14 @@ async function unavailableServices({ db, redis, prefix, schema, catalogue }: Wat
       if ((await schema.missing()).length > 0) throw new Error('behind')
     }),
   ])
-  const away = [
+  const unavailable = [
     ...(postgres ? [] : ['postgres']),
     ...(queue ? [] : ['redis']),
     // Of a Postgres that is away nobody knows the schema.
     ...(migrated || !postgres ? [] : ['schema']),
   ]
   // A process reads its catalogue once everything else is there.
-  return away.length > 0 || catalogue.version() !== null ? away : ['catalogue']
+  return unavailable.length > 0 || catalogue.version() !== null ? unavailable : ['catalogue']
 }
 
 async function answers(probe: () => PromiseLike<unknown>): Promise<boolean> {

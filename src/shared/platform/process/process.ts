@@ -2,7 +2,7 @@
 import { constants } from 'node:os'
 import { reportDefect, surviveDefects } from './defects.ts'
 import { ConfigError, EXIT_CONFIG, configWarnings, readConfig } from '../config/config.ts'
-import type { Config, KnownQueues } from '../config/config.ts'
+import type { ConfigWith, KnownQueues } from '../config/config.ts'
 import { createLog, logWritten, sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
 import { holdWarnings } from './warnings.ts'
@@ -21,10 +21,10 @@ const FORCE_EXIT_MS = 29_000
  * Runs a process: reads its configuration, starts it, and ties it to the signals. Any failure to start ends
  * it with exit code 78 and one line that reports what is wrong.
  */
-export async function runProcess(
+export async function runProcess<Queues extends KnownQueues>(
   name: 'web' | 'worker',
-  queues: KnownQueues,
-  start: (config: Config, log: Log) => Promise<Running>,
+  queues: Queues,
+  start: (config: ConfigWith<Queues>, log: Log) => Promise<Running>,
 ): Promise<void> {
   let running: Running | undefined
   // While it starts, too: without a listener this signal would end the process.

@@ -10,13 +10,12 @@ import type { Db } from '../postgres/db.ts'
 import { isLockedOut, isUnreachable } from '../postgres/db.ts'
 import { sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
-import { missingPermission } from '../redis/redis-permissions.ts'
-import { connectOnce, evictionPolicyOf, isRedisAway } from '../redis/redis.ts'
+import { connectOnce, evictionPolicyOf, isRedisUnavailable, missingPermission } from '../redis/redis.ts'
 import type { SchemaGate } from '../postgres/schema.ts'
 
 /** How often an unavailable service is checked, and how often that is logged, in ms. */
-const LOOK_EVERY_MS = 1000
-const SAY_EVERY_MS = 30_000
+const CHECK_EVERY_MS = 1000
+const LOG_EVERY_MS = 30_000
 
 /** How long one check may take, in ms. */
 const PATIENCE_MS = 2000
@@ -30,12 +29,12 @@ export type Needed = { config: RedisConfig; db: Db; schema: SchemaGate }
 type RedisConfig = Pick<Config, 'REDIS_URL' | 'REDIS_TLS_VERIFY' | 'REDIS_PREFIX'>
 
 /** A service that does not answer now, and may later. */
-export class ServiceAway extends Error {}
+export class ServiceUnavailable extends Error {}
 
 /**
  * Checks whether Postgres can be used.
  * @returns its version: `17.2`.
- * @throws ServiceAway, or ConfigError with the reason that Postgres reports.
+ * @throws ServiceUnavailable, or ConfigError with the reason that Postgres reports.
  */
 export async function checkPostgres(db: Db): Promise<string> {
   try {
@@ -51,35 +50,36 @@ export async function checkPostgres(db: Db): Promise<string> {
     return version.split(' ')[0]!
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    throw awayOf(error) ?? new ConfigError(`DATABASE_URL: Postgres cannot be used: ${sentenceOf(error)}.`)
+    throw unavailableOf(error) ?? new ConfigError(`DATABASE_URL: Postgres cannot be used: ${sentenceOf(error)}.`)
   }
 }
 
 /** That Postgres is away, where an error means that. */
-export function awayOf(error: unknown): ServiceAway | null {
+export function unavailableOf(error: unknown): ServiceUnavailable | null {
   if (!(error instanceof NoAnswer) && (!isUnreachable(error) || isLockedOut(error))) return null
   // The library guesses that its pool is full. While nothing has begun yet, nobody else holds a connection.
-  const said = (error as Error).name === 'KnexTimeoutError' ? new NoAnswer() : error
-  return new ServiceAway('Postgres is away', { cause: said })
+  const reported = (error as Error).name === 'KnexTimeoutError' ? new NoAnswer() : error
+  return new ServiceUnavailable('Postgres is away', { cause: reported })
 }
 
 /**
  * Checks whether Redis can be used, over a connection of its own. Managed services that hide CONFIG are trusted.
- * @returns its version and eviction policy; null where it hides them.
- * @throws ServiceAway, or ConfigError where the password, the version, the policy or what the user may do is wrong.
+ * @returns its version and eviction policy; null if it hides them.
+ * @throws ServiceUnavailable, or ConfigError if the password, the version, the policy or what the user may do is wrong.
  */
 export async function checkRedis(config: RedisConfig): Promise<{ version: string | null; policy: string | null }> {
   const { redis, firstError } = connectOnce(config)
   try {
-    const looked = await within(PATIENCE_MS, () => ask(redis, config.REDIS_PREFIX))
+    const checked = await within(PATIENCE_MS, () => ask(redis, config.REDIS_PREFIX))
     const complaint = firstError()
     if (complaint) throw complaint
-    return looked
+    return checked
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    const said = firstError() ?? (error as Error)
-    if (said instanceof NoAnswer || isRedisAway(said)) throw new ServiceAway('Redis is away', { cause: said })
-    throw new ConfigError(`REDIS_URL: Redis cannot be used: ${sentenceOf(said)}.`)
+    const reported = firstError() ?? (error as Error)
+    if (reported instanceof NoAnswer || isRedisUnavailable(reported))
+      throw new ServiceUnavailable('Redis is away', { cause: reported })
+    throw new ConfigError(`REDIS_URL: Redis cannot be used: ${sentenceOf(reported)}.`)
   } finally {
     redis.disconnect()
   }
@@ -131,68 +131,71 @@ export async function within<T>(ms: number, ask: () => PromiseLike<T>): Promise<
 /**
  * Checks until the service is available. An outage is logged at once and every 30 s, and so is its end.
  * @param around `signal` ends the wait, with an AbortError; `away` is called when the service is found away.
- * @throws ConfigError where it is there and cannot be used.
+ * @throws ConfigError if it is there and cannot be used.
  */
-export async function whenThere<T>(
-  look: () => Promise<T>,
+export async function waitFor<T>(
+  check: () => Promise<T>,
   log: Log,
-  { signal, away = () => {} }: { signal?: AbortSignal | undefined; away?: () => void } = {},
+  { signal, onUnavailable = () => {} }: { signal?: AbortSignal | undefined; onUnavailable?: () => void } = {},
 ): Promise<T> {
-  let saidAt: number | null = null
+  let loggedAt: number | null = null
   for (;;) {
     try {
-      const found = await look()
-      if (saidAt !== null) log.info('everything needed is available now')
+      const found = await check()
+      if (loggedAt !== null) log.info('everything needed is available now')
       return found
     } catch (error) {
-      if (!(error instanceof ServiceAway)) throw error
-      if (saidAt === null || performance.now() - saidAt >= SAY_EVERY_MS) {
+      if (!(error instanceof ServiceUnavailable)) throw error
+      if (loggedAt === null || performance.now() - loggedAt >= LOG_EVERY_MS) {
         log.warn({ ...(error.cause !== undefined && { err: error.cause }) }, `${error.message}: waiting for it`)
-        saidAt = performance.now()
+        loggedAt = performance.now()
       }
-      away()
-      await pause(LOOK_EVERY_MS, undefined, { signal })
+      onUnavailable()
+      await pause(CHECK_EVERY_MS, undefined, { signal })
     }
   }
 }
 
 /**
  * Checks everything that a process needs, until it is all there.
- * @returns `looked`: each has been checked once, and what is away was logged; `there`: all are there. Both reject with
- * a ConfigError where something is there and cannot be used.
+ * @returns `checked`: each has been checked once, and what is unavailable was logged; `available`: all are available.
+ * Both reject with a ConfigError if something can be reached and cannot be used.
  */
 export function checkServices(
   { config, db, schema }: Needed,
   log: Log,
   signal?: AbortSignal,
-): { looked: Promise<unknown>; there: Promise<unknown> } {
-  const looks = [
-    begin((away) => whenThere(() => checkRedis(config), log, { signal, away })),
-    begin(async (away) => {
-      await whenThere(() => checkPostgres(db), log, { signal, away })
-      await whenThere(() => checkSchema(schema), log, { signal, away })
+): { checked: Promise<unknown>; available: Promise<unknown> } {
+  const checks = [
+    begin((onUnavailable) => waitFor(() => checkRedis(config), log, { signal, onUnavailable })),
+    begin(async (onUnavailable) => {
+      await waitFor(() => checkPostgres(db), log, { signal, onUnavailable })
+      await waitFor(() => checkSchema(schema), log, { signal, onUnavailable })
     }),
   ]
-  const there = Promise.all(looks.map((one) => one.there))
-  const looked = Promise.all(looks.map((one) => one.looked))
+  const available = Promise.all(checks.map((one) => one.available))
+  const checked = Promise.all(checks.map((one) => one.checked))
   // A caller that waits for one of the two gets its failure there.
-  for (const one of [there, looked]) one.catch(() => {})
-  return { looked, there }
+  for (const one of [available, checked]) one.catch(() => {})
+  return { checked, available }
 }
 
-function begin(look: (away: () => void) => Promise<unknown>): { looked: Promise<unknown>; there: Promise<unknown> } {
-  let away = (): void => {}
-  const isAway = new Promise<void>((resolve) => {
-    away = resolve
+function begin(check: (onUnavailable: () => void) => Promise<unknown>): {
+  checked: Promise<unknown>
+  available: Promise<unknown>
+} {
+  let onUnavailable = (): void => {}
+  const isUnavailable = new Promise<void>((resolve) => {
+    onUnavailable = resolve
   })
-  const there = look(away)
-  return { looked: Promise.race([there, isAway]), there }
+  const available = check(onUnavailable)
+  return { checked: Promise.race([available, isUnavailable]), available }
 }
 
 async function checkSchema(schema: SchemaGate): Promise<void> {
   const missing = await within(CHECK_MS, () => schema.missing()).catch((error: unknown) => {
-    throw awayOf(error) ?? error
+    throw unavailableOf(error) ?? error
   })
   if (missing.length === 0) return
-  throw new ServiceAway(`The schema has not been migrated (${missing.slice(0, 3).join(', ')} missing)`)
+  throw new ServiceUnavailable(`The schema has not been migrated (${missing.slice(0, 3).join(', ')} missing)`)
 }

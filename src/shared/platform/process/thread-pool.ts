@@ -15,7 +15,7 @@ export type TaskLimits = { heapMb: number; cpuMs: number }
 export class TaskTooLarge extends Error {}
 
 /** How often the CPU time of running tasks is compared with its limit, in ms. */
-const LOOK_MS = 100
+const CHECK_MS = 100
 
 /** A script next to a module: both are TypeScript, compiled, or bundled. */
 export const scriptNextTo = (module: string, name: string): URL => new URL(`${name}${extname(module)}`, module)
@@ -83,18 +83,18 @@ export class ThreadPool<Task, Result> {
 
   private async resultOf(thread: Worker, task: Task): Promise<Result> {
     const before = process.cpuUsage()
-    let look: NodeJS.Timeout | undefined
+    let check: NodeJS.Timeout | undefined
     try {
       return await new Promise<Result>((resolve, reject) => {
         this.jobs.set(thread, { resolve, reject })
         thread.postMessage(task)
-        look = setInterval(() => {
+        check = setInterval(() => {
           const { user, system } = process.cpuUsage(before)
           if (user + system > this.limits.cpuMs * 1000) reject(new TaskTooLarge('a task takes too much CPU time'))
-        }, LOOK_MS)
+        }, CHECK_MS)
       })
     } finally {
-      clearInterval(look)
+      clearInterval(check)
     }
   }
 }

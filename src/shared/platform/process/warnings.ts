@@ -18,23 +18,23 @@ export type HeldWarnings = {
  */
 export function holdWarnings(): HeldWarnings {
   const held: Error[] = []
-  let tell = (warning: Error): void => {
+  let report = (warning: Error): void => {
     held.push(warning)
   }
   if (process.listenerCount('warning') > 0) {
     process.removeAllListeners('warning')
-    process.on('warning', (warning) => tell(warning))
+    process.on('warning', (warning) => report(warning))
   }
   // Nothing is written there: what others write is taken over.
   // oxlint-disable-next-line no-console
   console.warn = (...words: unknown[]) => process.emitWarning(format(...words))
   return {
     logTo: (log) => {
-      tell = (warning) => {
+      report = (warning) => {
         const { name, code } = warning as Error & { code?: unknown }
         log.warn({ warning: name, ...(typeof code === 'string' && { code }) }, sentenceOf(warning))
       }
-      held.splice(0).forEach(tell)
+      held.splice(0).forEach(report)
     },
   }
 }

@@ -33,7 +33,7 @@ const STOP_MS = 2000
 /** How often a failing export is logged, in ms. */
 const TELL_EVERY_MS = 60_000
 
-/** @param about `registry` is null where no metrics are wanted. */
+/** @param about `registry` is null if no metrics are wanted. */
 export function exportTo(
   endpoint: string,
   { process, registry, log }: { process: 'web' | 'worker'; registry: Registry | null; log: Log },

@@ -9,7 +9,7 @@ import type { Telemetry } from './telemetry.ts'
 
 type Settings = Pick<Config, 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_METRICS_EXPORTER'>
 
-/** Starts the export of spans, and of the metrics of a registry; null where there is no endpoint. */
+/** Starts the export of spans, and of the metrics of a registry; null if there is no endpoint. */
 export async function startTelemetry(
   { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_METRICS_EXPORTER }: Settings,
   { process, registry, log }: { process: 'web' | 'worker'; registry: Registry; log: Log },

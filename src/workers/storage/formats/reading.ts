@@ -31,7 +31,7 @@ export function* take(bytes: number): Format<Buffer> {
   return (yield { kind: 'take', bytes, orEnd: false })!
 }
 
-/** The next bytes, or null where the file ends exactly here. */
+/** The next bytes, or null if the file ends exactly here. */
 export function* takeOrEnd(bytes: number): Format<Buffer | null> {
   return yield { kind: 'take', bytes, orEnd: true }
 }
@@ -73,7 +73,7 @@ export class Reading {
     }
   }
 
-  /** Ends the file. @throws MediaRefused where the format still needs something */
+  /** Ends the file. @throws MediaRefused if the format still needs something */
   async end(): Promise<void> {
     while (this.need) {
       if (this.need.kind === 'wait') await this.settle(this.need.work)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { PageWriter, itemPage } from '../../../../src/api/v1/responses/item-page.ts'
-import { ItemScan } from '../../../../src/shared/calls/item-scan.ts'
+import { ItemScan } from '../../../../src/shared/calls/stored-responses.ts'
 
 const MEGABYTE = 1_048_576
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { BlockList, isIP } from 'node:net'
-import { parseRange } from '../../../../src/shared/platform/net/ranges.ts'
+import { parseRange } from '../../../../src/shared/platform/net/networks.ts'
 
 describe('a range of addresses', () => {
   const RIGHT: [text: string, range: string][] = [

@@ -10,7 +10,7 @@ import { ConfigError, readDatabaseConfig } from '../../../../src/shared/platform
 import { connectDb } from '../../../../src/shared/platform/postgres/db.ts'
 import { SchemaGate } from '../../../../src/shared/platform/postgres/schema.ts'
 import {
-  ServiceAway,
+  ServiceUnavailable,
   checkPostgres,
   checkRedis,
   checkServices,
@@ -95,7 +95,7 @@ describe('the first check of a start', () => {
         [postgres, 'Postgres'],
         [queue, 'Redis'],
       ] as const) {
-        expect(found).to.be.instanceOf(ServiceAway)
+        expect(found).to.be.instanceOf(ServiceUnavailable)
         expect((found as Error).message).to.equal(`${name} is away`)
         expect(String((found as Error).cause)).not.to.match(/Knex|pool/)
       }
@@ -111,14 +111,14 @@ describe('the first check of a start', () => {
       const stopped = new AbortController()
       const db = open(postgres)
       const schema = new SchemaGate(async () => [])
-      const { looked, there } = checkServices({ config: atRedis(queue), db, schema }, log, stopped.signal)
-      await looked
+      const { checked, available } = checkServices({ config: atRedis(queue), db, schema }, log, stopped.signal)
+      await checked
       await until('all to be logged', () => lines.length === away.length)
       expect(lines.map(({ msg }) => msg).toSorted()).to.deep.equal(
         away.map((name) => `${name} is away: waiting for it`),
       )
       stopped.abort()
-      expect(await failure(there)).to.include({ name: 'AbortError' })
+      expect(await failure(available)).to.include({ name: 'AbortError' })
       await db.destroy()
     }
   })

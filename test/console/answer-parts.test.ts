@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { saidIn } from '../../src/console/api/said.ts'
+import { answerParts } from '../../src/console/api/answer-parts.ts'
 
 describe('what the console reads of stored answers', () => {
   const said = [
@@ -14,23 +14,25 @@ describe('what the console reads of stored answers', () => {
     for (const thoughts of [{ reasoning_content: 'hm' }, { reasoning: 'hm' }])
       for (const content of ['Rain.', [{ type: 'text', text: 'Rain.' }]])
         expect(
-          saidIn('chat', { choices: [{ message: { role: 'assistant', content, ...thoughts, tool_calls: [call] } }] }),
+          answerParts('chat', {
+            choices: [{ message: { role: 'assistant', content, ...thoughts, tool_calls: [call] } }],
+          }),
         ).to.deep.equal(said)
     const content = [
       { type: 'thinking', thinking: 'hm', signature: 's' },
       { type: 'text', text: 'Rain.' },
       { type: 'tool_use', id: 'a', name: 'look', input },
     ]
-    expect(saidIn('messages', { content })).to.deep.equal(said)
+    expect(answerParts('messages', { content })).to.deep.equal(said)
   })
 
   it('is a refusal too, and a block that it does not know', () => {
-    expect(saidIn('chat', { choices: [{ message: { content: null, refusal: 'No.' } }] })).to.deep.equal([
+    expect(answerParts('chat', { choices: [{ message: { content: null, refusal: 'No.' } }] })).to.deep.equal([
       { is: 'text', text: 'No.' },
     ])
     const hidden = { type: 'redacted_thinking', data: 'x' }
     const odd = { type: 'web_search_tool_result', tool_use_id: 'b' }
-    expect(saidIn('messages', { content: [hidden, odd] })).to.deep.equal([
+    expect(answerParts('messages', { content: [hidden, odd] })).to.deep.equal([
       { is: 'thinking', text: 'Encrypted by the provider.' },
       { is: 'tool', name: 'web_search_tool_result', input: '{\n  "tool_use_id": "b"\n}' },
     ])
@@ -38,8 +40,8 @@ describe('what the console reads of stored answers', () => {
 
   it('is nothing of what has no answer in it', () => {
     for (const answer of [{}, { choices: null, content: 'x' }, { choices: [null, {}], content: [null, 1] }]) {
-      expect(saidIn('chat', answer)).to.deep.equal([])
-      expect(saidIn('messages', answer)).to.deep.equal([])
+      expect(answerParts('chat', answer)).to.deep.equal([])
+      expect(answerParts('messages', answer)).to.deep.equal([])
     }
   })
 })

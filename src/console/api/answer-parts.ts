@@ -4,7 +4,7 @@
 import type { Dialect } from './call-forms.ts'
 
 /** A part of an answer. `tool`: a call that the model wants made, with its arguments as JSON. */
-export type Said = { is: 'text' | 'thinking'; text: string } | { is: 'tool'; name: string; input: string }
+export type AnswerPart = { is: 'text' | 'thinking'; text: string } | { is: 'tool'; name: string; input: string }
 
 type Fields = Record<string, unknown>
 
@@ -15,19 +15,25 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 const json = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? ''))
 
-const READERS: Readonly<Record<Dialect, (answer: Fields) => Said[]>> = {
+const READERS: Readonly<Record<Dialect, (answer: Fields) => AnswerPart[]>> = {
   chat: ({ choices }) => listOf(choices).flatMap(({ message }) => listOf([message]).flatMap(inChoice)),
   messages: ({ content }) => listOf(content).map(inBlock),
   responses: ({ output }) => listOf(output).flatMap(inItem),
 }
 
-function inChoice({ content, refusal, reasoning_content: thoughts, reasoning, tool_calls: calls }: Fields): Said[] {
+function inChoice({
+  content,
+  refusal,
+  reasoning_content: thoughts,
+  reasoning,
+  tool_calls: calls,
+}: Fields): AnswerPart[] {
   const texts = Array.isArray(content) ? listOf(content).map(({ text }) => text) : [content]
   return [
     { is: 'thinking', text: textOf(thoughts) || textOf(reasoning) },
     ...[...texts, refusal].map((text) => ({ is: 'text' as const, text: textOf(text) })),
     ...listOf(calls).flatMap(({ function: called, custom }) =>
-      listOf([called, custom]).map(({ name, arguments: input, input: text }): Said => ({
+      listOf([called, custom]).map(({ name, arguments: input, input: text }): AnswerPart => ({
         is: 'tool',
         name: textOf(name),
         input: json(input ?? text),
@@ -36,14 +42,22 @@ function inChoice({ content, refusal, reasoning_content: thoughts, reasoning, to
   ]
 }
 
-function inBlock({ type, text, thinking, name, input, ...rest }: Fields): Said {
+function inBlock({ type, text, thinking, name, input, ...rest }: Fields): AnswerPart {
   if (type === 'text') return { is: 'text', text: textOf(text) }
   if (type === 'thinking') return { is: 'thinking', text: textOf(thinking) }
   if (type === 'redacted_thinking') return { is: 'thinking', text: 'Encrypted by the provider.' }
   return { is: 'tool', name: textOf(name) || textOf(type), input: json(input ?? rest) }
 }
 
-function inItem({ type, content, summary, encrypted_content: sealed, name, input, arguments: args }: Fields): Said[] {
+function inItem({
+  type,
+  content,
+  summary,
+  encrypted_content: sealed,
+  name,
+  input,
+  arguments: args,
+}: Fields): AnswerPart[] {
   const textsOf = (parts: unknown): string[] =>
     listOf(parts).map(({ text, refusal }) => textOf(text) || textOf(refusal))
   if (type === 'message') return textsOf(content).map((text) => ({ is: 'text', text }))
@@ -53,5 +67,5 @@ function inItem({ type, content, summary, encrypted_content: sealed, name, input
 }
 
 /** The parts of an answer that are not empty, in their order. */
-export const saidIn = (dialect: Dialect, answer: Fields): Said[] =>
+export const answerParts = (dialect: Dialect, answer: Fields): AnswerPart[] =>
   READERS[dialect](answer).filter((one) => one.is === 'tool' || one.text !== '')
