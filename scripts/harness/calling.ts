@@ -54,6 +54,12 @@ export function callOf(reply: Reply): CallId {
   return id
 }
 
+/** Changes the row of the call that was answered, as time or a crash would. */
+export const changeCall = (db: Db, reply: Reply, fields: object): Promise<unknown> =>
+  db('calls')
+    .where({ id: callOf(reply) })
+    .update(fields)
+
 /** The record of the call that was answered. */
 export async function recordOf(db: Db, reply: Reply): Promise<CallRecord> {
   const record = await findRecord(db, callOf(reply))

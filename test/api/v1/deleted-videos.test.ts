@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { callOf, movementsOf, prompted, recordOf, VIDEOS } from '../../../scripts/harness/calling.ts'
+import { callOf, movementsOf, prompted, recordOf, VIDEOS, changeCall } from '../../../scripts/harness/calling.ts'
 import { balanceOf } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
@@ -82,10 +82,7 @@ describe('a video that is deleted', () => {
     await gateway.stopWorker()
     const prompt = prompted()
     const begun = await create({ prompt })
-    await gateway
-      .db('calls')
-      .where({ id: callOf(begun) })
-      .update({ deleted_at: gateway.db.fn.now() })
+    await changeCall(gateway.db, begun, { deleted_at: gateway.db.fn.now() })
     await gateway.startWorker()
     await until('it is refunded', async () => (await balanceOf(gateway.db, account.id)) === 1000)
     expect(gateway.sandbox.billed(prompt).total).to.equal(0)
@@ -135,10 +132,7 @@ describe('a video that is deleted', () => {
     const fields = { prompt: prompted() }
     const begun = await create(fields, { 'idempotency-key': 'again' })
     const left = { deleted_at: gateway.db.fn.now(), abandoned_at: gateway.db.raw(`now() - interval '1 second'`) }
-    await gateway
-      .db('calls')
-      .where({ id: callOf(begun) })
-      .update(left)
+    await changeCall(gateway.db, begun, left)
     expect((await create(fields, { 'idempotency-key': 'again' })).json.error.code).to.equal('result_expired')
     for (const headers of [{ 'x-stainless-retry-count': '1' }, undefined]) {
       const other = await create(fields, headers)
@@ -158,10 +152,7 @@ describe('a video that is deleted', () => {
       const { json } = await get(`${gateway.sandbox.url}/v1/videos`, 'sk-made-up')
       return json.data.find((one: { prompt: string }) => one.prompt === prompt).status === 'failed'
     })
-    await gateway
-      .db('calls')
-      .where({ id: callOf(begun) })
-      .update({ deleted_at: gateway.db.fn.now() })
+    await changeCall(gateway.db, begun, { deleted_at: gateway.db.fn.now() })
     await gateway.startWorker()
     await until('it is ended', async () => (await recordOf(gateway.db, begun)).finishedAt !== null)
     expect(await movementsOf(gateway.db, begun)).to.deep.equal(['charge -250', 'refund 250'])

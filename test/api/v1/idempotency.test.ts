@@ -8,13 +8,13 @@ import type { Reply } from '../../../scripts/harness/http.ts'
 import {
   CHAT,
   IMAGES,
-  callOf,
   chat,
   chatBody,
   countsOf,
   image,
   imageBody,
   prompted,
+  changeCall,
 } from '../../../scripts/harness/calling.ts'
 import { useAccount, useGateway, useSecondWeb } from '../../support/gateway.ts'
 import { chunksOf, textOf } from './support/chunks.ts'
@@ -119,10 +119,7 @@ describe('Idempotency-Key', () => {
   it('can be used again after it has expired', async () => {
     const prompt = prompted()
     const first = await image(gateway, account, prompt, {}, keyed('k'))
-    await gateway
-      .db('calls')
-      .where({ id: callOf(first) })
-      .update({ idempotency_expires_at: gateway.db.raw("now() - interval '1 second'") })
+    await changeCall(gateway.db, first, { idempotency_expires_at: gateway.db.raw("now() - interval '1 second'") })
     const second = await image(gateway, account, prompted(), {}, keyed('k'))
     expect([second.status, isReplay(second)]).to.deep.equal([200, false])
     expect(await balanceOf(gateway.db, account.id)).to.equal(920)

@@ -12,7 +12,7 @@ import { send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { exchange } from '../middleware/sockets.ts'
-import { CHAT, IMAGES, callOf, countsOf, image, recordOf } from '../../../scripts/harness/calling.ts'
+import { CHAT, IMAGES, countsOf, image, recordOf, changeCall } from '../../../scripts/harness/calling.ts'
 
 const IDEMPOTENT = { 'idempotency-key': 'paid before' }
 
@@ -67,10 +67,7 @@ describe('a revoked or suspended key', () => {
   beforeEach(async () => {
     expect((await image(gateway, account, 'paid', {}, IDEMPOTENT)).status).to.equal(200)
     const left = await image(gateway, account, 'left', {}, { 'x-stainless-retry-count': '0' })
-    await gateway
-      .db('calls')
-      .where({ id: callOf(left) })
-      .update({ abandoned_at: gateway.db.fn.now() })
+    await changeCall(gateway.db, left, { abandoned_at: gateway.db.fn.now() })
   })
 
   const request = ({ path, body, headers }: (typeof REQUESTS)[string]): Promise<Reply> =>

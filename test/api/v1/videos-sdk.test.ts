@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { begin } from '../../../scripts/harness/http.ts'
 import OpenAI, { APIError, toFile } from 'openai'
 import { prompted } from '../../../scripts/harness/calling.ts'
 import { balanceOf } from '../../../scripts/harness/factories.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { callOf, movementsOf, prompted, VIDEOS } from '../../../scripts/harness/calling.ts'
+import { movementsOf, prompted, VIDEOS, changeCall } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
@@ -247,10 +247,7 @@ describe('videos in the form of OpenAI', () => {
   it('are joined by the numbered retry of a client that left before its answer', async () => {
     const fields = { model: 'sandbox-video', prompt: prompted() }
     const first = await create(fields)
-    await gateway
-      .db('calls')
-      .where({ id: callOf(first) })
-      .update({ abandoned_at: gateway.db.fn.now() })
+    await changeCall(gateway.db, first, { abandoned_at: gateway.db.fn.now() })
     const again = await create(fields, { 'x-stainless-retry-count': '1' })
     expect(again.json.id).to.equal(first.json.id)
     expect(again.headers.get('idempotent-replayed')).to.equal('true')
