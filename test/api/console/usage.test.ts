@@ -37,37 +37,13 @@ describe('the usage of an account', () => {
       await aCall(web.db, account, { end: 'failed', at: '2026-01-02T11:00:00Z' })
       await aCall(web.db, account, { end: null, at: '2026-01-03T11:00:00Z' })
       const { data } = (await api('GET', '/api/usage?from=2026-01-01&to=2026-01-31')).json
+      const none = { inputTokens: 0, outputTokens: 0 }
+      const images = { model: 'sandbox-image', modality: 'image', credits: 40, ...none }
+      const chats = { model: 'sandbox-chat', modality: 'chat', credits: 40, inputTokens: 14, outputTokens: 18 }
       expect(data).to.deep.equal([
-        {
-          day: '2026-01-02',
-          model: 'sandbox-chat',
-          modality: 'chat',
-          calls: 2,
-          failed: 0,
-          credits: 40,
-          inputTokens: 14,
-          outputTokens: 18,
-        },
-        {
-          day: '2026-01-02',
-          model: 'sandbox-image',
-          modality: 'image',
-          calls: 2,
-          failed: 1,
-          credits: 40,
-          inputTokens: 0,
-          outputTokens: 0,
-        },
-        {
-          day: '2026-01-03',
-          model: 'sandbox-image',
-          modality: 'image',
-          calls: 1,
-          failed: 0,
-          credits: 40,
-          inputTokens: 0,
-          outputTokens: 0,
-        },
+        { day: '2026-01-02', calls: 2, failed: 0, ...chats },
+        { day: '2026-01-02', calls: 2, failed: 1, ...images },
+        { day: '2026-01-03', calls: 1, failed: 0, ...images },
       ])
     })
 

@@ -58,6 +58,9 @@ describe('the dashboard of the queues', () => {
   })
   after(() => started.stop())
 
+  const visit = (path = '', headers: Record<string, string> = basic(), from: object = fromElsewhere()) =>
+    send('GET', `${board(started.web)}${path}`, { headers: { ...headers, ...from } })
+
   it('does not exist without a password', async () => {
     const web = await startTestWeb()
     for (const path of ['', '/', '/api/queues', '/static/favicon.ico']) {
@@ -68,7 +71,7 @@ describe('the dashboard of the queues', () => {
 
   it('asks for a password before it shows anything', async () => {
     for (const path of ['', '/', '/queue/chat', '/api/queues', '/api/redis/stats', '/static/favicon.ico', '/nothing']) {
-      const reply = await send('GET', `${board(started.web)}${path}`, { headers: fromElsewhere() })
+      const reply = await visit(path, {})
       expect(reply.status, path).to.equal(401)
       expect(reply.headers.get('www-authenticate'), path).to.equal('Basic realm="Tollgate queues", charset="UTF-8"')
     }
@@ -83,41 +86,28 @@ describe('the dashboard of the queues', () => {
       { authorization: 'Basic !' },
       { authorization: `Bearer ${PASSWORD}` },
     ]
-    for (const headers of wrong) {
-      expect((await send('GET', board(started.web), { headers: { ...headers, ...fromElsewhere() } })).status).to.equal(
-        401,
-      )
-    }
-    expect((await send('GET', board(started.web), { headers: { ...basic(), ...fromElsewhere() } })).status).to.equal(
-      200,
-    )
+    for (const headers of wrong) expect((await visit('', headers)).status).to.equal(401)
+    expect((await visit()).status).to.equal(200)
   })
 
   it('locks a client out after ten failures, even with the password, and nobody else', async () => {
     const guesser = fromElsewhere()
-    for (let guess = 0; guess < 10; guess++) {
-      expect((await send('GET', board(started.web), { headers: { ...basic('wrong'), ...guesser } })).status).to.equal(
-        401,
-      )
-    }
+    for (let guess = 0; guess < 10; guess++) expect((await visit('', basic('wrong'), guesser)).status).to.equal(401)
     for (const password of ['wrong', PASSWORD]) {
-      const reply = await send('GET', board(started.web), { headers: { ...basic(password), ...guesser } })
+      const reply = await visit('', basic(password), guesser)
       expect(reply.status).to.equal(429)
       expect(Number(reply.headers.get('retry-after'))).to.be.within(1, 600)
     }
-    expect((await send('GET', board(started.web), { headers: { ...basic(), ...fromElsewhere() } })).status).to.equal(
-      200,
-    )
+    expect((await visit()).status).to.equal(200)
   })
 
   it('does not count a request without a password as a failure', async () => {
     const visitor = fromElsewhere()
-    for (let visit = 0; visit < 15; visit++) await send('GET', board(started.web), { headers: visitor })
-    expect((await send('GET', board(started.web), { headers: { ...basic(), ...visitor } })).status).to.equal(200)
+    for (let times = 0; times < 15; times++) await visit('', {}, visitor)
+    expect((await visit('', basic(), visitor)).status).to.equal(200)
   })
 
   it('shows which jobs wait, and never a prompt', async () => {
-    const headers = { ...basic(), ...fromElsewhere() }
     for (const path of [
       '/api/queues?activeQueue=chat&page=1&jobsPerPage=10',
       `/api/queues/chat/${started.callId}`,
@@ -125,12 +115,12 @@ describe('the dashboard of the queues', () => {
       `/api/queues/chat/${started.callId}/flow`,
       '/api/job-schedulers',
     ]) {
-      const reply = await send('GET', `${board(started.web)}${path}`, { headers })
+      const reply = await visit(path)
       expect(reply.status, `${path} ${reply.text}`).to.be.oneOf([200, 404])
       expect(reply.text, path).not.to.contain('lighthouse')
       expect(reply.headers.get('cache-control'), path).to.equal('no-store')
     }
-    const { json } = await send('GET', `${board(started.web)}/api/queues/chat/${started.callId}`, { headers })
+    const { json } = await visit(`/api/queues/chat/${started.callId}`)
     expect(json.job.data).to.have.all.keys('callId', 'modality', 'requestId', 'deadline')
     expect(json.job.data).to.include({ callId: publicId('call', started.callId), modality: 'chat', requestId: 'req-1' })
     expect(json.job).to.include({ id: started.callId, name: 'chat' })
@@ -146,9 +136,7 @@ describe('the dashboard of the queues', () => {
     })
     await started.redis.hset(queue.toKey(job.id!), { failedReason: PROMPT, stacktrace: JSON.stringify([PROMPT]) })
     for (const path of [`/api/queues/image/${job.id}`, '/api/queues?activeQueue=image&page=1&jobsPerPage=10']) {
-      const { text } = await send('GET', `${board(started.web)}${path}`, {
-        headers: { ...basic(), ...fromElsewhere() },
-      })
+      const { text } = await visit(path)
       expect(text, path).not.to.contain('lighthouse')
       expect(text, path).to.contain('See the log of the worker.')
     }
@@ -176,7 +164,7 @@ describe('the dashboard of the queues', () => {
   })
 
   it('has a policy of its own, and loads nothing from another host', async () => {
-    const reply = await send('GET', board(started.web), { headers: { ...basic(), ...fromElsewhere() } })
+    const reply = await visit()
     expect(reply.headers.get('content-security-policy')).to.equal(
       "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
         "font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'",

@@ -28,6 +28,7 @@ describe('videos in the database', () => {
   })
   afterEach(() => expectBooksToBalance(db))
 
+  const holder = () => ({ accountId: account.id, userId: account.userId })
   const video = (shape = {}): Promise<CallId> => opened(calls, account, CREDITS, { modality: 'video', shape })
   const settle = (id: CallId) =>
     calls.settle(id, 'video', { ...aResult(CREDITS), resultUrl: 'http://gateway.test/media/x.mp4' })
@@ -39,14 +40,14 @@ describe('videos in the database', () => {
       [12.5, '12.5'],
     ] as const) {
       const id = await video({ duration, resolution: '720p' })
-      expect(await findVideo(db, { accountId: account.id, userId: account.userId }, id)).to.include({
+      expect(await findVideo(db, holder(), id)).to.include({
         seconds,
         resolution: '720p',
         progress: 0,
         status: 'queued',
       })
     }
-    expect(await findVideo(db, { accountId: account.id, userId: account.userId }, await video())).to.include({
+    expect(await findVideo(db, holder(), await video())).to.include({
       seconds: null,
       resolution: null,
     })
@@ -58,9 +59,7 @@ describe('videos in the database', () => {
     const told = [40, 10, null, 60]
     for (const [nth, progress] of told.entries()) {
       await calls.submitted(id, 1, { upstream: 'sandbox', ref: {}, progress })
-      expect((await findVideo(db, { accountId: account.id, userId: account.userId }, id))!.progress).to.equal(
-        [40, 40, 40, 60][nth],
-      )
+      expect((await findVideo(db, holder(), id))!.progress).to.equal([40, 40, 40, 60][nth])
     }
   })
 
@@ -69,11 +68,7 @@ describe('videos in the database', () => {
     await db('calls').where({ account_id: account.id }).update({ created_at: db.fn.now() })
     const seen: CallId[] = []
     for (let after: CallId | null = null; ; after = seen.at(-1)!) {
-      const page = (await listVideos(
-        db,
-        { accountId: account.id, userId: account.userId },
-        { after, limit: 1, order: 'asc' },
-      ))!
+      const page = (await listVideos(db, holder(), { after, limit: 1, order: 'asc' }))!
       if (page[0]) seen.push(page[0].id)
       if (page.length < 2) break
     }
@@ -82,12 +77,8 @@ describe('videos in the database', () => {
 
   it('begin a page after one that was deleted meanwhile', async () => {
     const [first, second] = [await video(), await video()]
-    await deleteVideo(db, { accountId: account.id, userId: account.userId }, second)
-    const page = await listVideos(
-      db,
-      { accountId: account.id, userId: account.userId },
-      { after: second, limit: 5, order: 'desc' },
-    )
+    await deleteVideo(db, holder(), second)
+    const page = await listVideos(db, holder(), { after: second, limit: 5, order: 'desc' })
     expect(page!.map(({ id }) => id)).to.deep.equal([first])
   })
 
@@ -96,15 +87,10 @@ describe('videos in the database', () => {
     const picture = await opened(calls, account, CREDITS)
     const id = await video()
     expect(await deleteVideo(db, { accountId: other.id, userId: other.userId }, id)).to.equal(null)
-    expect(await deleteVideo(db, { accountId: account.id, userId: account.userId }, picture), 'a picture').to.equal(
-      null,
-    )
-    const both = await Promise.all([
-      deleteVideo(db, { accountId: account.id, userId: account.userId }, id),
-      deleteVideo(db, { accountId: account.id, userId: account.userId }, id),
-    ])
+    expect(await deleteVideo(db, holder(), picture), 'a picture').to.equal(null)
+    const both = await Promise.all([deleteVideo(db, holder(), id), deleteVideo(db, holder(), id)])
     expect(both).to.have.members(['queued', null])
-    expect(await findVideo(db, { accountId: account.id, userId: account.userId }, id)).to.equal(null)
+    expect(await findVideo(db, holder(), id)).to.equal(null)
     expect((await calls.begin(id))!.isDeleted).to.equal(true)
   })
 
@@ -113,10 +99,7 @@ describe('videos in the database', () => {
       const id = await video()
       await calls.begin(id)
       const end = round % 2 === 0 ? () => settle(id) : () => calls.refund(id, gatewayError('upstream_failed'))
-      const [status, ended] = await Promise.all([
-        deleteVideo(db, { accountId: account.id, userId: account.userId }, id),
-        end(),
-      ])
+      const [status, ended] = await Promise.all([deleteVideo(db, holder(), id), end()])
       expect(ended, `round ${round}`).to.not.equal(null)
       expect(await db('call_results').where({ call_id: id }), `round ${round}: was ${status}`).to.deep.equal([])
       expect((await readState(db, id))?.state).to.equal('expired')
