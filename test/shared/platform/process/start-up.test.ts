@@ -49,7 +49,9 @@ describe('the first check of a start', () => {
 
   async function lookAtPostgres(url: string): Promise<unknown> {
     const db = open(url)
-    return await failure(checkPostgres(db)).finally(() => db.destroy())
+    const found = await failure(checkPostgres(db))
+    await db.destroy()
+    return found
   }
 
   for (const [what, parts, words] of [
