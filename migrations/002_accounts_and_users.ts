@@ -66,7 +66,7 @@ export const up = (db: Knex): Promise<void> =>
       -- The funds that a refused call lacked, which made a top-up due; null where it is not, or was by a crossing.
       top_up_for credits,
       group_name text, -- The group of the catalogue that it is served in; null: none.
-      -- Its own limits, which operators set; null: its group's, or the usual ones (account-limits.ts).
+      -- Its own limits, which operators set; null: its group's, or the usual ones (identity/account-limits.ts).
       rate_limit integer, -- Requests a minute.
       max_outstanding integer, -- Calls that have not ended.
       tokens_per_minute quantity, -- Tokens of its calls in a window of a minute; null: any number.

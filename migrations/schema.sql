@@ -35,7 +35,7 @@ CREATE TABLE accounts (
   top_up_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (a worker is to pay) or done.
   top_up_for credits, -- The funds that a refused call lacked, which made a top-up due; null where it is not, or was by a crossing.
   group_name text, -- The group of the catalogue that it is served in; null: none.
-  rate_limit integer, -- Its own limits, which operators set; null: its group's, or the usual ones (account-limits.ts). Requests a minute.
+  rate_limit integer, -- Its own limits, which operators set; null: its group's, or the usual ones (identity/account-limits.ts). Requests a minute.
   max_outstanding integer, -- Calls that have not ended.
   tokens_per_minute quantity, -- Tokens of its calls in a window of a minute; null: any number.
   token_window_at timestamptz, -- When the newest window began in which its tokens were counted; null: none did.
