@@ -28,8 +28,8 @@ import { runTool, seconds } from '../tools.ts'
  * `npm test`: checks, builds, starts its own services, runs all tests, or those that its arguments name, and stops the
  * services. `--changed` runs the tests that uncommitted changes affect, `--changed=COMMIT` those that the changes since
  * a commit do. `--times` prints the slowest files; after a whole run it records the times in `test/times.json`, by
- * which the next run orders its files. Other options are passed to mocha. The last line counts the tests; the exit code is 0
- * only if none failed.
+ * which the next run orders its files. Other options are passed to mocha. The last line counts the tests; the exit code
+ * is 0 only if none failed.
  */
 const { times, since, rest: args } = readArguments(process.argv.slice(2))
 const isWhole = args.length === 0 && since === undefined

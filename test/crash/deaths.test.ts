@@ -82,14 +82,15 @@ describe('workers and the calls that could end them', function () {
   const begins = ({ steps }: Program): string[] =>
     steps.map(({ name }) => name).filter((name) => (BEGINS as string[]).includes(name))
 
-  /** Expects that the third worker refunds a call unasked. `attempts`: how often it was begun, to be refunded too. */
-  async function expectGivenUp(account: TestAccount, answer: ReturnType<typeof callOnce>, attempts: number) {
+  /** Expects that a call is refunded unasked. `attempts`: how often it can have been begun, to be refunded too. */
+  async function expectGivenUp(account: TestAccount, answer: ReturnType<typeof callOnce>, ...attempts: number[]) {
     const { status, reply } = await answer
     expect(status, reply?.text).to.equal(500)
     expect(reply!.json.error).to.include({ type: 'internal_error' })
     expect(reply!.json.error.message).to.match(/Two workers failed/)
     const calls = await callsOf(town.db, account.id)
-    expect(calls.map((one) => [one.status, one.attempts])).to.deep.equal([['failed', attempts]])
+    expect(calls.map(({ status: end }) => end)).to.deep.equal(['failed'])
+    expect(calls[0]!.attempts).to.be.oneOf(attempts)
     expect(await balanceOf(town.db, account.id)).to.equal(FUNDS)
   }
 
@@ -104,7 +105,7 @@ describe('workers and the calls that could end them', function () {
       await worker.kill()
     }
     const third = await launched().up()
-    for (const [nth, answer] of answers.entries()) await expectGivenUp(accounts[nth]!, answer, 3)
+    for (const [nth, answer] of answers.entries()) await expectGivenUp(accounts[nth]!, answer, 2, 3)
     expect(begins(third), third.log()).to.deep.equal([])
   })
 

@@ -10,15 +10,8 @@ const ELEMENTS = 40_000
 describe('the work of measuring a file', () => {
   for (const [name, fileOf] of Object.entries(WORST))
     it(`grows with its bytes and not faster: ${name}`, () => {
-      const [one, two, four] = [1, 2, 4].map((factor) => fileOf(factor * ELEMENTS)) as [Buffer, Buffer, Buffer]
+      const [one, four] = [1, 4].map((factor) => fileOf(factor * ELEMENTS)) as [Buffer, Buffer]
       // Four times as much work where it is linear, sixteen times where it is quadratic.
-      expect(
-        cpuRatio(
-          () => outcome(four),
-          () => outcome(two),
-          3,
-        ),
-      ).to.be.below(3.2)
       expect(
         cpuRatio(
           () => outcome(four),
