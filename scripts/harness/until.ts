@@ -4,13 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 type Look<T> = () => Promise<T | null | undefined | false> | T | null | undefined | false
 
 /**
- * How long a test waits for a condition, in ms: longer than it takes on a slow, busy machine, and below the time-out of
- * a test (.mocharc.json), which the soak has not. A promise about time has its own test. The soak shortens it where a
- * planted bug prevents what is waited for.
+ * How long a test waits for a condition, in ms: longer than it takes on a slow, busy machine. A test has less in all
+ * (.mocharc.json), unless it states that it needs longer; its failure then names what it waited for. A promise about
+ * time has its own test. The soak shortens it where a planted bug prevents what is waited for.
  */
-export const PATIENCE_MS = Number(
-  process.env['TOLLGATE_TEST_PATIENCE_MS'] ?? (process.env['TOLLGATE_SOAK'] ? 120_000 : 45_000),
-)
+export const PATIENCE_MS = Number(process.env['TOLLGATE_TEST_PATIENCE_MS'] ?? 120_000)
 
 type Wait = { what: () => string; since: number }
 

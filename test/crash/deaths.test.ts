@@ -16,7 +16,9 @@ import { callOnce, chat, image, video } from './clients.ts'
 
 const FUNDS = 10_000
 
-describe('workers and the calls that could end them', () => {
+describe('workers and the calls that could end them', function () {
+  // Each test starts three workers, one after the other, and waits for the leases of those that died.
+  this.timeout(150_000)
   let sandbox: Sandbox
   let town: Installation
   let web: Program
