@@ -132,7 +132,7 @@ function reportTimes(log: string): void {
     .toSorted((one, other) => other.ms - one.ms)
   for (const { file, ms, cpuMs } of slowestFirst.slice(0, 20))
     console.log(`${seconds(ms).padStart(8)}, CPU ${seconds(cpuMs).padStart(7)}  ${file}`)
-  if (!isWhole) return
+  if (!isWhole || interrupted) return
   const files = slowestFirst
     .map(({ file, ms }): [string, number] => [file, Math.round(ms / 1000)])
     .filter(([, s]) => s >= LEAST_RECORDED)

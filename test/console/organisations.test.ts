@@ -4,7 +4,7 @@ import { PASSWORD } from '../../scripts/harness/console-gateway.ts'
 import { proveAddress } from '../../scripts/harness/factories.ts'
 import { chatBody, imageBody } from '../../scripts/harness/calling.ts'
 import { post, send } from '../../scripts/harness/http.ts'
-import { until } from '../../scripts/harness/until.ts'
+import { eventually, until } from '../../scripts/harness/until.ts'
 import { addMember } from '../../src/shared/identity/members.ts'
 import { findUserByEmail } from '../../src/shared/identity/users.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
@@ -258,7 +258,10 @@ describe('organisations in the console', () => {
     await switchTo(page, 'tabs')
     await balanceIs(page, '0')
     await balanceIs(other, '0')
-    expect(await keptKey()).to.equal(null)
+    // The other tab is loaded anew meanwhile.
+    await eventually(async () => {
+      expect(await keptKey()).to.equal(null)
+    })
     expect(await other.getByText('hi', { exact: true }).count()).to.equal(0)
     const { json } = await send('GET', `${gateway.url}/api/keys`, { key: owner.token })
     expect(json.data, 'keys of the organisation').to.deep.equal([])
