@@ -23,8 +23,8 @@ export function runTranscription(deps: WorkerDeps, model: TranscriptionModel, ru
 type Asked = Pick<TranscriptionRequest, 'task' | 'format' | 'seconds'>
 
 /**
- * The stored output of a transcription: its `usage` comes last. What is no JSON for its client is stored in some, too:
- * its form in `as`, its text in `text` (`src/api/v1/audio/sent-transcript.ts` sends it).
+ * The stored output of a transcription, with `usage` last. An answer that its client does not receive as JSON is stored
+ * as JSON too: its form in `as`, its text in `text` (`src/api/v1/audio/sent-transcript.ts` sends it).
  */
 function transcriptOutput(transcript: Transcript, asked: Asked): string {
   const usage = { type: 'duration', seconds: asked.seconds }
