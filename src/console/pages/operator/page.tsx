@@ -2,7 +2,7 @@
  * The operator's pages: a home, and one for each thing that operators read or change.
  */
 import { useEffect, useRef } from 'preact/hooks'
-import { Empty, Page } from '../../parts/basics.tsx'
+import { Empty, Loading, Page } from '../../parts/basics.tsx'
 import { Collapsible } from '../../parts/collapsible.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import { account } from '../../state/account.ts'
@@ -49,7 +49,16 @@ const sections = () => SECTIONS.filter(([one]) => one !== 'payments' || buying()
 
 export function OperatorPage({ params, query }: PageProps) {
   const [section, name, heading = name] = SECTIONS.find(([one]) => one === params.section) ?? SECTIONS[0]!
-  if (account.value && account.value.role !== 'admin') {
+  const title = (params.id && ONE[section]) || heading
+  const role = account.value?.role
+  if (role === undefined) {
+    return (
+      <Page title={title}>
+        <Loading rows={8} />
+      </Page>
+    )
+  }
+  if (role !== 'admin') {
     return (
       <Page title="Operator">
         <section class="panel">
@@ -59,7 +68,7 @@ export function OperatorPage({ params, query }: PageProps) {
     )
   }
   return (
-    <Page title={(params.id && ONE[section]) || heading}>
+    <Page title={title}>
       <Sections current={section} name={name} />
       {section === 'home' && <HomeSection />}
       {section === 'accounts' &&
