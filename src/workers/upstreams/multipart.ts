@@ -1,6 +1,6 @@
 /**
- * A form for an upstream (`multipart/form-data`, RFC 7578). Its files are read while it is sent, so that they need not be
- * in memory. Its length is computed before, because not every server takes a request without one.
+ * A form for an upstream (`multipart/form-data`, RFC 7578). Its files are read while it is sent, so that they need not
+ * be in memory. Its length is computed before, because not every server takes a request without one.
  */
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
