@@ -29,7 +29,6 @@ export const isMessage = ({ type, content }: Fields, isWhole: boolean): boolean 
 
 /** The events of one answer. Nothing but its start comes before the first piece of content. */
 export class MessagesDecoder implements Decoder {
-  private readonly namesBack: ReadonlyMap<string, string>
   private readonly open = new OpenBlock()
   private readonly calls = new CallEvents(this.open)
   /** The blocks that are calls of the client's tools; those of the API's own have inputs too. */
@@ -40,11 +39,6 @@ export class MessagesDecoder implements Decoder {
   private hasEnded = false
   private reported: UpstreamUsage | null = null
   private blocks = 0
-
-  /** @param namesBack the names of tools as the customer has them, by those that were sent */
-  constructor(namesBack: ReadonlyMap<string, string> = new Map()) {
-    this.namesBack = namesBack
-  }
 
   get isFinished(): boolean {
     return this.stopReason !== null
@@ -137,8 +131,7 @@ export class MessagesDecoder implements Decoder {
           : []
       case 'tool_use': {
         this.toolBlocks.add(index)
-        const name = typeof block.name === 'string' ? (this.namesBack.get(block.name) ?? block.name) : block.name
-        return this.calls.take([{ index, id: block.id, function: { name, arguments: block.input } }])
+        return this.calls.take([{ index, id: block.id, function: { name: block.name, arguments: block.input } }])
       }
       default:
         return []
