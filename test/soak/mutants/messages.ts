@@ -182,7 +182,11 @@ export const OF_MESSAGES: readonly Mutant[] = [
     name: 'a second beginning of a message is passed on',
     why: 'SDKs throw on it, and ask again.',
     edits: [
-      { file: PASS, find: 'EVENTS.has(frame.type) && !this.isSecondStart(frame)', replace: 'EVENTS.has(frame.type)' },
+      {
+        file: 'src/shared/chat/messages/complete-stream.ts',
+        find: 'if (this.hasStarted) return []',
+        replace: "if (this.hasStarted && !('id' in message)) return []",
+      },
     ],
     tests: [MESSAGE_MONEY],
   },

@@ -4,6 +4,7 @@ import type { AnswerEvent, EndReason } from '../events.ts'
 import type { BlockEvent } from '../ordered-encoder.ts'
 import { OrderedEncoder } from '../ordered-encoder.ts'
 import { CLAUDE_THOUGHTS } from '../canonical.ts'
+import { begunUsage } from './complete-stream.ts'
 
 const STOP: Readonly<Record<EndReason, string>> = {
   done: 'end_turn',
@@ -38,12 +39,7 @@ export class MessageEncoder extends OrderedEncoder {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: {
-        input_tokens: this.inputTokens,
-        cache_creation_input_tokens: 0,
-        cache_read_input_tokens: 0,
-        output_tokens: 1,
-      },
+      usage: begunUsage({}, this.inputTokens),
     }
     return [{ type: 'message_start', message }]
   }

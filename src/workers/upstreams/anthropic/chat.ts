@@ -23,7 +23,10 @@ const PARTS: ProtocolParts = {
     'anthropic-version': VERSION,
     ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }),
   }),
-  pass: (request, { route }) => ({ body: passed(request, route), translation: new MessagesPassThrough() }),
+  pass: (request, { route, estimatedInput }) => ({
+    body: passed(request, route),
+    translation: new MessagesPassThrough(estimatedInput),
+  }),
   encode: (chat, route) => {
     const names = { ids: new SafeNames(), tools: new SafeNames() }
     return { body: bodyOf(chat, route, names), decoder: new MessagesDecoder(names.tools.back) }
