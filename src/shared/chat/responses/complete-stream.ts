@@ -1,6 +1,6 @@
 /**
- * The stream of a response as the Responses API sends it, whatever its upstream leaves out: the beginning and the end of
- * the response, of every item and of every part, their places without a gap, ids of calls, and each word once.
+ * The stream of a response as the Responses API sends it, whatever its upstream leaves out: the beginning and the end
+ * of the response, of every item and of every part, their places without a gap, ids of calls, and each word once.
  */
 import { randomUUID } from 'node:crypto'
 import { asFields, isText, listOf, objectOf } from '../../platform/fields.ts'
