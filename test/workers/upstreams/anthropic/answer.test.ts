@@ -220,7 +220,6 @@ describe('a stream of the Messages API', () => {
     ['ends within its text', [start, block, text('a')]],
     ['ends before it begins', []],
     ['has neither content nor usage', [silentStart, silentEnd, stop]],
-    ['does not begin with its message', [block, text('a'), end, stop]],
     ['has a text that is none', [start, block, { ...text('a'), delta: { type: 'text_delta', text: 5 } }]],
   ]
   for (const [what, events] of CUT) {
