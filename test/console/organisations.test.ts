@@ -201,7 +201,8 @@ describe('organisations in the console', () => {
     owning.allow(/400|Failed to load/)
     joining.allow(/Failed to load/)
     await expectBooksToBalance(gateway.db)
-  })
+    // It opens some forty pages.
+  }).timeout(150_000)
 
   it('offer the answer of a call to its holder alone', async () => {
     const { owner, member, account } = await team('answers')
