@@ -35,12 +35,12 @@ export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | 
   if (isLong(answer)) ctx.length = bytesOf(answer)
 }
 
-/** A stored failure that may pass: of a call that could not be enqueued, or for which its upstream had no room. */
+/** A stored failure that may pass: of a call that could not be enqueued, or for which no upstream had room. */
 function setRetryHeaders({ res }: Context, body: string): void {
-  const { code, retryAfterSeconds = RETRY_SECONDS } = (JSON.parse(body) as { error: GatewayError }).error
-  const mayPass = shouldRetry(code as ErrorCode)
+  const { code, retryAfterSeconds } = (JSON.parse(body) as { error: GatewayError }).error
+  const mayPass = shouldRetry(code as ErrorCode) || retryAfterSeconds !== undefined
   res.setHeader('X-Should-Retry', String(mayPass))
-  if (mayPass) res.setHeader('Retry-After', String(retryAfterSeconds))
+  if (mayPass) res.setHeader('Retry-After', String(retryAfterSeconds ?? RETRY_SECONDS))
 }
 
 /**
