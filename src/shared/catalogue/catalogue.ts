@@ -46,7 +46,10 @@ export const SERVED: Record<Protocol, readonly Modality[]> = {
 const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/)
 const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be a text that a header can have')
 
-const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+const variable = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+  .refine((name) => !(name in Object.prototype), 'must be the name of an environment variable')
 
 /** The most keys of an upstream. */
 const MAX_KEYS = 50
