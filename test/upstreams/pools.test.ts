@@ -71,7 +71,7 @@ describe('a pool of keys', () => {
   const behave = (pool: string, name: string, ...line: Manner[]) => manners.set(keyOf(pool, name), line)
   const namesOf = (pool: string): string => asked.map((key) => key.replace(`sk-secret-${pool}-`, '')).join('')
 
-  it('serves a call with another key where one is limited, and does not ask that one for this model again', async () => {
+  it('serves a call with another key where one is limited, which it does not ask for this model again', async () => {
     behave('first', 'a', LIMITED)
     const replies = [await ask('first'), await ask('first'), await ask('first')]
     expect(replies.map(({ status }) => status)).to.deep.equal([200, 200, 200])

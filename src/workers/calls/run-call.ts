@@ -20,7 +20,7 @@ import { NOT_ACCEPTED, NoKey, UpstreamError } from '../upstreams/adapter.ts'
 import { storedWords } from '../upstreams/quoted-words.ts'
 import type { AnswerRoom } from './answer-room.ts'
 import type { HeldCall } from './held-calls.ts'
-import { failureMicroUsd } from './costs.ts'
+import { expectedMicroUsd, failureMicroUsd } from './costs.ts'
 import type { Spending } from './costs.ts'
 import type { UpstreamFile } from '../upstreams/multipart.ts'
 import type { UsageBounds } from '../upstreams/trusted-usage.ts'
@@ -58,8 +58,12 @@ export const aboutRun = ({ call, job }: Pick<Run, 'call' | 'job'>) => ({
   attempt: call.attempt,
 })
 
-/** On whose behalf its upstreams are asked. */
-export const callerOf = ({ call, signal }: Run) => ({ account: call.accountId, signal })
+/** On whose behalf its upstreams are asked, and what it is expected to cost at each. */
+export const callerOf = ({ call, signal, job }: Run) => ({
+  account: call.accountId,
+  signal,
+  costOf: (route: Route) => expectedMicroUsd(route, call.estimate, job.request),
+})
 
 /**
  * Whether a call can be handed back as one that this run has not sent. If an earlier run may have sent it, only a call

@@ -21,6 +21,7 @@ import { NoKey, UpstreamError } from './adapter.ts'
 import { createAnthropicChat } from './anthropic/chat.ts'
 import { BACKOFF_MS, nextAttempt } from './routing.ts'
 import type { FailedTry, Target } from './routing.ts'
+import { Latencies, orderedRoutes } from './order.ts'
 import { Pools, targetsOf } from './pools.ts'
 import type { KeyListener } from './pools.ts'
 import { createHealth } from './circuits.ts'
@@ -67,8 +68,15 @@ export type Work<T> = (route: Route, begun: () => void) => Promise<T>
 
 /**
  * The account that asks. `prepare` runs before a place at the route's upstream is taken; what it throws ends the tries.
+ * `costOf`: what the call is expected to cost at a route, in micro-dollars; null if unknown.
  */
-export type RouteCaller = Caller & { prepare?: (route: Route) => Promise<void> }
+export type RouteCaller = Caller & {
+  prepare?: (route: Route) => Promise<void>
+  costOf?: (route: Route) => number | null
+}
+
+/** What of a model decides where its calls go. */
+export type Routed = Pick<Model, 'modality' | 'routes' | 'routing'>
 
 /** What `createUpstreams` returns. */
 export type Upstreams = ReturnType<typeof createUpstreams>
@@ -80,6 +88,7 @@ export function createUpstreams(deps: UpstreamDeps) {
   const adapters = createAdapters(connections)
   const health = createHealth(deps.accountShare, deps.breaker, deps.listener)
   const pools = new Pools(deps.accountShare, deps.keys)
+  const latencies = new Latencies()
   return {
     /** The adapter of a protocol. */
     adapterOf: (protocol: Protocol): Adapter => adapters[protocol],
@@ -95,9 +104,11 @@ export function createUpstreams(deps: UpstreamDeps) {
      * @throws the last UpstreamError; NoKey where the last of them was a key's, or no key takes requests; any other
      * error at once
      */
-    tryRoutes: async <T>(model: Pick<Model, 'modality' | 'routes'>, caller: RouteCaller, work: Work<T>): Promise<T> => {
+    tryRoutes: async <T>(model: Routed, caller: RouteCaller, work: Work<T>): Promise<T> => {
       const failed: FailedTry[] = []
-      const targets = targetsOf(model.routes, keysFor)
+      const latencyOf = (route: Route): number | null => latencies.medianOf(route, Date.now())
+      const routes = orderedRoutes(model, { costOf: caller.costOf ?? (() => null), latencyOf, random: Math.random })
+      const targets = targetsOf(routes, keysFor)
       const { openUntil } = health
       const { readyAt, choose } = pools
       const state = { modality: model.modality, targets, failed, openUntil, readyAt, choose, backoffMs }
@@ -110,12 +121,16 @@ export function createUpstreams(deps: UpstreamDeps) {
         let isFinal = false
         try {
           const outcome = await health.during(route.upstream, caller, () =>
-            pools.during(step, caller, (begun) =>
-              work(withKey(route, key), () => {
+            pools.during(step, caller, async (begun) => {
+              const sentAt = performance.now()
+              const done = await work(withKey(route, key), () => {
+                if (!isFinal) latencies.add(route, performance.now() - sentAt, Date.now())
                 isFinal = true
                 begun()
-              }),
-            ),
+              })
+              if (!isFinal) latencies.add(route, performance.now() - sentAt, Date.now())
+              return done
+            }),
           )
           if (outcome) return outcome.done
         } catch (error) {
