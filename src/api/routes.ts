@@ -83,7 +83,8 @@ import { endSessionOf, endSessionsOf, showLedgerOf, showSessionsOf } from './ope
 import { takeCredits } from './operator/deductions.ts'
 import { endAnyKey, endSecretOf, limitKey, showKeysOf } from './operator/keys.ts'
 import { showOverview } from './operator/overview.ts'
-import { discardMail, retryMail, showDeadMails, showUpstreams } from './operator/reports.ts'
+import { discardMail, retryMail, showDeadMails } from './operator/reports.ts'
+import { disableUpstreamKey, enableUpstreamKey, showUpstreams, testUpstreamKey } from './operator/upstreams.ts'
 import { exportActions, showActions } from './operator/actions.ts'
 import {
   editOperatorsWebhook,
@@ -255,6 +256,9 @@ export const endpoints = [
   retryMail,
   discardMail,
   showUpstreams,
+  disableUpstreamKey,
+  enableUpstreamKey,
+  testUpstreamKey,
   showMargins,
   showActions,
   exportActions,

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { holderOfKey } from '../../shared/identity/api-keys.ts'
 import type { AnyCallFilter } from '../../shared/reports/all-calls.ts'
 import { listAnyCalls } from '../../shared/reports/all-calls.ts'
+import { triesOfCall } from '../../shared/calls/tries.ts'
 import { findOrigin, findRecord } from '../../shared/reports/call-records.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
@@ -14,7 +15,7 @@ import { entriesOfCall } from '../../shared/ledger/ledger.ts'
 import { addressesOf, findAccount } from '../../shared/operators/accounts.ts'
 import { findUserByEmail } from '../../shared/identity/users.ts'
 import { line } from '../../shared/platform/text-fields.ts'
-import { call, callWithLedger, id, pageOf } from '../endpoint/answer-schemas.ts'
+import { call, callWithLedger, id, pageOf, time } from '../endpoint/answer-schemas.ts'
 import { callFilter, filterOf, placeOf, positionOf } from '../console/calls.ts'
 import { createCursors } from '../console/cursors.ts'
 import type { WebDeps } from '../deps.ts'
@@ -74,6 +75,19 @@ async function ownerOf(db: Db, text: string, { keyId }: AnyCallFilter): Promise<
   return named === undefined || named === holder ? holder : null
 }
 
+const attempt = z
+  .strictObject({
+    upstream: z.string(),
+    key: z.string().nullable().meta({ description: 'The name of the key that it was asked with.' }),
+    status: z.int().nullable().meta({ description: 'Of HTTP; null if the upstream did not answer.' }),
+    error: z.string().nullable().meta({
+      description: "The kind of the failure, and the upstream's words without its keys; deleted after seven days.",
+    }),
+    ms: z.int(),
+    at: time,
+  })
+  .meta({ id: 'UpstreamAttempt' })
+
 /** Shows any call, what it moved, and whose it is. */
 export const showAnyCall = endpoint({
   ...declared,
@@ -85,12 +99,16 @@ export const showAnyCall = endpoint({
   answers: {
     200: {
       description: 'The call, its ledger entries and its account.',
-      schema: callWithLedger.extend({ account: operatedAccount.nullable() }),
+      schema: callWithLedger.extend({ account: operatedAccount.nullable(), attempts: z.array(attempt) }),
     },
   },
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   const [found, origin] = await Promise.all([findRecord(db, params.id), findOrigin(db, params.id)])
   if (!found || !origin) throw new ApiError('not_found')
-  const [ledger, account] = await Promise.all([entriesOfCall(db, params.id), findAccount(db, origin.accountId)])
-  return { ok: true, call: found, startedAt: origin.startedAt, ledger, account }
+  const [ledger, account, attempts] = await Promise.all([
+    entriesOfCall(db, params.id),
+    findAccount(db, origin.accountId),
+    triesOfCall(db, params.id),
+  ])
+  return { ok: true, call: found, startedAt: origin.startedAt, ledger, account, attempts }
 })

@@ -2,6 +2,7 @@
 import type { TokenAllowance } from '../identity/account-limits.ts'
 import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from './stored-answers.ts'
+import type { Tried } from './tries.ts'
 import type { Dialect } from '../chat/dialect.ts'
 import type { Modality } from '../terms/kinds.ts'
 import type { CallStatus } from '../terms/lifecycle.ts'
@@ -113,6 +114,8 @@ export type BegunCall = {
   /** An earlier attempt may have sent its request, whose outcome is unknown. */
   resumed: boolean
   upstream: string | null
+  /** The key that has its task, by its name. */
+  upstreamKey: string | null
   upstreamRef: UpstreamRef | null
   /** Its owner has deleted it: nobody wants its result (video). */
   isDeleted: boolean
@@ -130,6 +133,8 @@ export type BegunCall = {
 /** What a worker knows of a task: who has it, what it costs there in micro-dollars (null: unknown), how far it is. */
 export type KnownTask = {
   upstream: string
+  /** The key that has made it: only that one knows it. */
+  upstreamKey?: string | null
   ref: UpstreamRef
   costMicroUsd?: number | null
   /** In percent; null or absent if its upstream does not report it. */
@@ -153,7 +158,7 @@ export type Ended<A extends Answer | LongAnswer = Answer> = {
 export type StoredSettlement = Settlement & { passingBytes?: undefined }
 
 /** What a successful call produced. */
-export type Settlement = {
+export type Settlement = Tried & {
   /** The real cost in credits. */
   cost: number
   tokens: Tokens | null
@@ -172,7 +177,7 @@ export type Settlement = {
 }
 
 /** Which open calls a refund may end (no other call is changed), and what is known of the call. */
-export type RefundGuard = {
+export type RefundGuard = Tried & {
   /** What its tries have cost, in micro-dollars; null or absent: unknown. */
   costMicroUsd?: number | null
   /** The upstream that failed it; null or absent: as its row has it. */

@@ -39,6 +39,7 @@ export const entryFields = {
   drop: z.array(z.string()).default([]),
   set: z.record(z.string(), z.unknown()).default({}),
   allow: z.array(z.string().min(1)).default([]),
+  weight: z.int().min(0).max(1000).optional(),
 }
 
 /** The shape of a model's `upstreams`: an entry states what a call costs there, in micro-dollars. */
@@ -57,6 +58,7 @@ export const modelFields = {
   enabled: z.boolean().default(true),
   ownedBy: z.string().min(1).max(200).optional(),
   free: z.boolean().optional(),
+  routing: z.enum(['order', 'weight', 'price', 'latency']).optional(),
 }
 
 type Check = z.core.$RefinementCtx

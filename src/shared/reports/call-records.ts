@@ -175,6 +175,7 @@ export const RECORD_COLUMNS = [
   'latency_ms',
   'upstream',
   'attempts',
+  'tries',
   'key_id',
   'user_id',
   'result_url',
@@ -206,6 +207,7 @@ export type RecordRow = {
   latency_ms: number | null
   upstream: string | null
   attempts: number
+  tries: number | null
   key_id: KeyId
   user_id: UserId
   result_url: string | null
@@ -266,7 +268,7 @@ export function recordOf(row: RecordRow): CallRecord {
     priceVersion: row.price_version && publicId('price', row.price_version),
     latencyMs: row.latency_ms,
     upstream: row.upstream,
-    attempts: row.attempts,
+    attempts: row.tries ?? row.attempts,
     keyId: publicId('key', row.key_id),
     memberId: publicId('user', row.user_id),
     resultUrl: row.result_url,

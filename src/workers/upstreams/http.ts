@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { Agent, buildConnector } from 'undici'
 import type { Dispatcher } from 'undici'
+import type { Authorize } from '../../shared/catalogue/authorization.ts'
 import type { Upstream } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamContext } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
@@ -50,12 +51,6 @@ export type UpstreamRequest = {
   /** About how long its answer is, in bytes, where that is known better than by its kind. */
   expectedBytes?: number
 } & ({ path: string } | { url: string })
-
-/** How a protocol presents its key. */
-export type Authorize = (apiKey: string) => Record<string, string>
-
-/** `Authorization: Bearer <key>`, as most upstreams want it. */
-export const bearer: Authorize = (key) => ({ authorization: `Bearer ${key}` })
 
 /** HTTP in one protocol's name. */
 export type UpstreamHttp = {

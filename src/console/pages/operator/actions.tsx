@@ -98,6 +98,9 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   webhook_changed: 'Disabled or enabled a webhook',
   webhook_rotated: 'Rotated a webhook',
   webhook_removed: 'Removed a webhook',
+  upstream_key_disabled: 'Disabled a key of an upstream',
+  upstream_key_enabled: 'Enabled a key of an upstream',
+  upstream_key_tested: 'Tested a key of an upstream',
 }
 
 const ACTION_CHOICES = [['', 'Everything'], ...Object.entries(ACTION_WORDS)] as (readonly [string, string])[]
