@@ -30,13 +30,19 @@ import { accountEvents } from './console/events.ts'
 import { exportCalls, exportLedger, exportMembers } from './console/exports.ts'
 import { showGrants } from './console/grants.ts'
 import { editKey, endKey, makeKey, renewKey, showKeys } from './console/keys.ts'
-import { endInvitation, joinOrganisation, makeInvitation, showInvitations } from './console/invitations.ts'
+import {
+  endInvitation,
+  joinOrganisation,
+  makeInvitation,
+  showInvitation,
+  showInvitations,
+} from './console/invitations.ts'
 import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { editMember, endMember, handOver, leaveOrganisation, showMembers } from './console/members.ts'
 import { endOrganisation, makeOrganisation, showAccounts, switchAccount } from './console/organisations.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
-import { showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
+import { showHourUsage, showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
 import {
   editWebhook,
   endWebhook,
@@ -46,6 +52,7 @@ import {
   renewWebhook,
   sendAgain,
   showDeliveries,
+  showDelivery,
   showWebhook,
   showWebhooks,
   testWebhook,
@@ -59,6 +66,7 @@ import {
   showAnyPayment,
   syncAnyPayment,
 } from './operator/payments.ts'
+import { showLocalMails } from './static/local-mails.ts'
 import { serveMedia } from './static/media.ts'
 import {
   activateAccount,
@@ -92,6 +100,7 @@ import {
   renewOperatorsWebhook,
   sendOperatorsEventAgain,
   showOperatorsDeliveries,
+  showOperatorsDelivery,
   showOperatorsWebhook,
   showOperatorsWebhooks,
   testOperatorsWebhook,
@@ -185,6 +194,7 @@ export const endpoints = [
   makeInvitation,
   showInvitations,
   joinOrganisation,
+  showInvitation,
   endInvitation,
   // `/api`: the keys of an account, and what was called, used and paid.
   makeKey,
@@ -204,6 +214,7 @@ export const endpoints = [
   exportMembers,
   showGrants,
   showUsage,
+  showHourUsage,
   showKeyUsage,
   showMemberUsage,
   showLatency,
@@ -228,6 +239,7 @@ export const endpoints = [
   renewWebhook,
   testWebhook,
   showDeliveries,
+  showDelivery,
   sendAgain,
   // `/api/operator`: for accounts whose role is `admin`.
   showOverview,
@@ -266,6 +278,7 @@ export const endpoints = [
   renewOperatorsWebhook,
   testOperatorsWebhook,
   showOperatorsDeliveries,
+  showOperatorsDelivery,
   sendOperatorsEventAgain,
   endOperatorsWebhook,
   showCatalogue,
@@ -285,6 +298,7 @@ export const endpoints = [
   showDebts,
   forgiveDebtOf,
   // Results, health and metrics.
+  showLocalMails,
   showBanner,
   receiveStripeEvent,
   serveMedia,

@@ -7,8 +7,8 @@ import type { AccountId, DeliveryId, WebhookId } from '../../shared/platform/ids
 import { parseId, publicId } from '../../shared/platform/ids.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'
-import { dueWebhooks, listDeliveries, redeliver, emitTo } from '../../shared/webhooks/deliveries.ts'
-import { createSecretBox } from '../../shared/webhooks/secrets.ts'
+import { dueWebhooks, emitTo, findDelivery, listDeliveries, redeliver } from '../../shared/webhooks/deliveries.ts'
+import { EVENT_HEADERS, createSecretBox } from '../../shared/webhooks/secrets.ts'
 import { TEST_TYPE } from '../../shared/webhooks/types.ts'
 import type { Owner, Webhook } from '../../shared/webhooks/webhooks.ts'
 import {
@@ -29,6 +29,7 @@ import {
   checkReceiver,
   deliveriesAnswer,
   deliveryAnswer,
+  deliveryDetailsAnswer,
   newWebhookAnswer,
   newWebhookBody,
   secretAnswer,
@@ -284,13 +285,54 @@ export const showDeliveries = endpoint({
   return ({ auth: { accountId }, params, query }) => page(accountId, accountId, params.id, query)
 })
 
+const deliveryParams = z.object({
+  ...pathId('webhook', 'The `id` of a webhook.').shape,
+  delivery: pathId('delivery', 'The `id` of a delivery.').shape.id,
+})
+
+/** What the endpoints that show one delivery declare. */
+export const showsDelivery = {
+  method: 'get',
+  params: deliveryParams,
+  answers: { 200: { description: 'What was sent, and each try.', schema: deliveryDetailsAnswer } },
+} as const
+
+const noDelivery = (): ApiError => new ApiError('not_found', { message: 'There is no such delivery.' })
+
+/** One delivery of an owner's webhook, with what was sent and its tries. @throws ApiError not_found */
+export async function deliveryOf(
+  { db }: Pick<WebDeps, 'db'>,
+  owner: Owner,
+  { id, delivery }: { id: WebhookId; delivery: DeliveryId },
+) {
+  await webhookOf(db, owner, id)
+  const found = await findDelivery(db, id, delivery)
+  if (!found) throw noDelivery()
+  const { url, body, tries, delivery: shown } = found
+  return {
+    ok: true as const,
+    delivery: shown,
+    sent: { url, headers: { ...EVENT_HEADERS, 'webhook-id': shown.event }, body },
+    tries,
+  }
+}
+
+/** Shows what was sent of an event, and what was answered to each try. */
+export const showDelivery = endpoint({
+  ...declared,
+  ...showsDelivery,
+  path: '/api/webhooks/:id/deliveries/:delivery',
+  summary: 'Show a delivery',
+}).handle(
+  (deps: Pick<WebDeps, 'db'>) =>
+    ({ auth, params }) =>
+      deliveryOf(deps, auth.accountId, params),
+)
+
 /** What the endpoints that send an event again declare. */
 export const sendsAgain = {
   ...sends,
-  params: z.object({
-    ...pathId('webhook', 'The `id` of a webhook.').shape,
-    delivery: pathId('delivery', 'The `id` of a delivery.').shape.id,
-  }),
+  params: deliveryParams,
   description: 'The same id and bytes, with a full set of tries.',
   answers: { 200: { description: 'The delivery has been queued.', schema: done } },
 } as const
@@ -303,7 +345,7 @@ export async function sendEventAgain(
 ): Promise<void> {
   await requireEnabled(deps, owner, id)
   if (!(await redeliver(deps.db, id, delivery))) {
-    throw new ApiError('not_found', { message: 'There is no such delivery.' })
+    throw noDelivery()
   }
   enqueue(deps, id)
 }
