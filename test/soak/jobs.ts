@@ -29,7 +29,7 @@ const CALLS: Shared = {
   name: 'schedules',
   files: ['test/crash/schedules.test.ts'],
   variable: 'TOLLGATE_SCHEDULES',
-  total: 8000,
+  total: 6000,
   processes: 8,
   areSchedules: true,
 }
@@ -38,7 +38,7 @@ const PAYMENTS: Shared = {
   name: 'schedules of payments',
   files: ['test/crash/payments.test.ts'],
   variable: 'TOLLGATE_PAYMENT_SCHEDULES',
-  total: 2000,
+  total: 1500,
   processes: 4,
   areSchedules: true,
 }

@@ -6,7 +6,7 @@ import type { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { Agent, buildConnector } from 'undici'
-import type { Dispatcher, FormData } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Upstream } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamContext } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
@@ -45,7 +45,7 @@ const MAX_ERROR_BYTES = 64 * 1024
 export type UpstreamRequest = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   kind: RequestKind
-  body?: { json: unknown } | { form: FormData } | { parts: readonly FormPart[] }
+  body?: { json: unknown } | { parts: readonly FormPart[] }
   headers?: Record<string, string>
   /** About how long its answer is, in bytes, where that is known better than by its kind. */
   expectedBytes?: number
@@ -191,13 +191,8 @@ function optionsFor(
       ...request.headers,
       ...ownHeaders(upstream, authorize),
     },
-    body: encoded?.body ?? bodyOfRequest(body),
+    body: encoded?.body ?? (body && 'json' in body ? JSON.stringify(body.json) : null),
   }
-}
-
-function bodyOfRequest(body: UpstreamRequest['body']): string | FormData | null {
-  if (body === undefined || 'parts' in body) return null
-  return 'json' in body ? JSON.stringify(body.json) : body.form
 }
 
 /** Whether a status is that of an answer, and not of an error. */

@@ -1,9 +1,10 @@
 /**
- * A form for an upstream (`multipart/form-data`, RFC 7578) whose files are not in memory: their bytes are read while
- * it is sent. Its length is computed before, because not every server takes a request without one.
+ * A form for an upstream (`multipart/form-data`, RFC 7578). Its files are read while it is sent, so that they need not
+ * be in memory. Its length is computed before, because not every server takes a request without one.
  */
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
+import type { Fields } from '../../shared/platform/fields.ts'
 
 /** A file of the form that a call came as. `open` reads it from its beginning, as often as it is sent. */
 export type UpstreamFile = { name: string; type: string; bytes: number; open: () => AsyncIterable<Uint8Array> }
@@ -14,7 +15,13 @@ export type FormPart = { name: string } & ({ text: string } | { file: UpstreamFi
 /** A form that can be sent once. */
 export type EncodedForm = { headers: { 'content-type': string; 'content-length': string }; body: Readable }
 
-/** Writes a form. */
+/** Fields as the parts of a form, which has only texts: everything else is sent as its JSON. */
+export const textsOf = (fields: Fields): FormPart[] =>
+  Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name, text: typeof value === 'string' ? value : JSON.stringify(value) }],
+  )
+
+/** Writes a form. Line breaks stay as they are: a FormData would send each as CR LF. */
 export function encodeForm(parts: readonly FormPart[]): EncodedForm {
   const boundary = `tollgate-${randomUUID()}`
   const written = parts.map((part) => ({ part, head: headOf(boundary, part) }))

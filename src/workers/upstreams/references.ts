@@ -1,6 +1,8 @@
 /** How the pictures that a request names get to an upstream. */
+import { Readable } from 'node:stream'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { MediaAdapter, Reference } from './adapter.ts'
+import type { FormPart } from './multipart.ts'
 
 /**
  * - `none`: it gets none.
@@ -20,9 +22,12 @@ export function handoverOf({ upstream, rename, drop }: Route, adapter?: MediaAda
   return upstream.fetchImages ? 'data' : 'address'
 }
 
-/** The picture as a file of a form. */
-export const fileOf = ({ pieces, contentType, extension }: Reference): File =>
-  new File(pieces as Uint8Array<ArrayBuffer>[], `image.${extension}`, { type: contentType })
+/** The picture as the file of a form's field. */
+export function partOf(name: string, { pieces, contentType, extension }: Reference): FormPart {
+  const bytes = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  const open = (): AsyncIterable<Uint8Array> => Readable.from(pieces)
+  return { name, file: { name: `image.${extension}`, type: contentType, bytes, open } }
+}
 
 /** The picture as a data URI. */
 export const dataUriOf = ({ pieces, contentType }: Reference): string =>

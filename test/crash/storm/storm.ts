@@ -186,8 +186,8 @@ class Storm {
       const all = missing.length > 0 ? missing : stepsOf(kind)
       const turn = this.planned[kind]++
       const step = all[turn % all.length]!
-      // A web process that is killed at its first call would leave the workers nothing to do.
-      const nth = kind === 'web' ? 5 + (turn % 11) : missing.length > 0 ? 1 : 1 + (turn % 3)
+      // A web process that is killed at its first call would leave the workers nothing to do. Deletions are rare.
+      const nth = kind === 'web' && step !== 'call.deleted' ? 5 + (turn % 11) : missing.length > 0 ? 1 : 1 + (turn % 3)
       const crashAt = this.raging ? `${step}#${nth}` : ''
       const program = this.town.launch(kind, { crashAt })
       if ((await this.isUp(program)) && crashAt === '') return

@@ -7,11 +7,12 @@ import type { DirectMediaAdapter, Made, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { malformedAnswer, unfailed } from '../failures.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import { formOf, textsOf } from '../form.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
 import { picturesIn } from '../media-source.ts'
 import type { FormPart } from '../multipart.ts'
+import { textsOf } from '../multipart.ts'
 import { pictureFields } from '../picture-fields.ts'
+import { partOf } from '../references.ts'
 
 /** The images of every server that speaks OpenAI's wire format. */
 export function createOpenaiImages(http: UpstreamHttp): DirectMediaAdapter {
@@ -40,18 +41,18 @@ function outgoing(request: MediaRequest, context: UpstreamContext): UpstreamRequ
     const json = applyRules({ ...fields, image_url: imageUrl }, route)
     return { ...post, path: '/images/generations', body: { json } }
   }
-  const form = formOf(applyRules(fields, route), { field: 'image', reference: upload })
-  return { ...post, path: '/images/edits', body: { form } }
+  const parts = [...textsOf(applyRules(fields, route)), partOf('image', upload)]
+  return { ...post, path: '/images/edits', body: { parts } }
 }
 
 /** The pictures of an edit in their order, and its mask. One is `image`, several are `image[]`, as of OpenAI's SDKs. */
 function picturesOf({ images = [], mask }: MediaRequest, { files = [] }: UpstreamContext): FormPart[] {
-  const partOf = (name: string, { place, extension }: UploadedPicture): FormPart => ({
+  const fileOf = (name: string, { place, extension }: UploadedPicture): FormPart => ({
     name,
     file: { ...files[place]!, name: `${name.replace('[]', '')}-${place}.${extension}`, type: MEDIA_TYPES[extension] },
   })
   const name = images.length === 1 ? 'image' : 'image[]'
-  return [...images.map((one) => partOf(name, one)), ...(mask ? [partOf('mask', mask)] : [])]
+  return [...images.map((one) => fileOf(name, one)), ...(mask ? [fileOf('mask', mask)] : [])]
 }
 
 /**

@@ -6,9 +6,11 @@ import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import { formOf } from '../form.ts'
+import { textsOf } from '../multipart.ts'
+import type { FormPart } from '../multipart.ts'
 import { sizeOf } from '../../../shared/requests/sizes.ts'
 import { taskFailure } from '../failures.ts'
+import { partOf } from '../references.ts'
 import type { TaskPreset, TaskReport } from '../tasks/engine.ts'
 import { standing, wordOf } from '../tasks/states.ts'
 
@@ -17,7 +19,7 @@ const pathOf = ({ id }: { id: string }): string => `/videos/${encodeURIComponent
 /** The preset of every server with OpenAI's `/videos`. */
 export const openaiVideos: TaskPreset = {
   uploads: true,
-  submission: (request, context) => ({ method: 'POST', path: '/videos', body: { form: formFor(request, context) } }),
+  submission: (request, context) => ({ method: 'POST', path: '/videos', body: { parts: partsFor(request, context) } }),
   accepted: ({ id }) => ({ id }),
   status: (task) => ({ method: 'GET', path: pathOf(task) }),
   report: (answer, task, { route }) => reportOf(answer, `${route.upstream.baseUrl}${pathOf(task)}/content`),
@@ -26,10 +28,10 @@ export const openaiVideos: TaskPreset = {
 }
 
 /** Always a form, which every such server takes: OpenAI's own clients send nothing else. `seconds` is a text there. */
-function formFor(
+function partsFor(
   { prompt, image_url: imageUrl, duration, resolution }: MediaRequest,
   { route, upload }: UpstreamContext,
-) {
+): FormPart[] {
   const size = sizeOf('video', resolution)
   const fields: Fields = {
     model: route.model,
@@ -37,8 +39,8 @@ function formFor(
     ...(duration !== undefined && { seconds: String(duration) }),
     ...(size && { size }),
   }
-  if (!upload) return formOf(applyRules({ ...fields, image_url: imageUrl }, route))
-  return formOf(applyRules(fields, route), { field: 'input_reference', reference: upload })
+  if (!upload) return textsOf(applyRules({ ...fields, image_url: imageUrl }, route))
+  return [...textsOf(applyRules(fields, route)), partOf('input_reference', upload)]
 }
 
 function reportOf(answer: Fields, content: string): TaskReport {
