@@ -43,6 +43,7 @@ import { editMember, endMember, handOver, leaveOrganisation, showMembers } from 
 import { endOrganisation, makeOrganisation, showAccounts, switchAccount } from './console/organisations.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
 import { showHourUsage, showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
+import { sendAgain, showDeliveries, showDelivery } from './console/webhook-deliveries.ts'
 import {
   editWebhook,
   endWebhook,
@@ -50,9 +51,6 @@ import {
   makeWebhook,
   renewCallback,
   renewWebhook,
-  sendAgain,
-  showDeliveries,
-  showDelivery,
   showWebhook,
   showWebhooks,
   testWebhook,

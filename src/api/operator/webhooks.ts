@@ -14,15 +14,11 @@ import {
   deliveryOf,
   deliveryPages,
   listsDeliveries,
-  noWebhook,
-  rotation,
   sendEventAgain,
-  sendTest,
   sendsAgain,
-  sendsTest,
   showsDelivery,
-  webhookOf,
-} from '../console/webhooks.ts'
+} from '../console/webhook-deliveries.ts'
+import { noWebhook, rotation, sendTest, sendsTest, webhookOf } from '../console/webhooks.ts'
 import type { WebDeps } from '../deps.ts'
 import { done } from '../endpoint/answer-schemas.ts'
 import { operator } from '../endpoint/auth.ts'

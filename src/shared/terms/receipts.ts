@@ -107,9 +107,22 @@ function settled(price: Price, facts: ReceiptFacts): Line[] {
   return lines
 }
 
+/** What the price of each kind has one of. */
+const PRICED_BY: Record<Modality, readonly string[]> = {
+  chat: ['perTokens'],
+  embedding: ['perTokens'],
+  image: ['credits', 'prices'],
+  video: ['credits', 'prices'],
+  transcription: ['credits', 'prices'],
+  moderation: ['credits'],
+  rerank: ['perSearch'],
+  speech: ['perCharacter'],
+}
+
 /** What was used, each at its own price; null where the row does not have it. */
 function quantitiesOf(price: Price, facts: ReceiptFacts): Line[] | null {
   const { modality, tokens, pictures, units } = facts
+  if (!PRICED_BY[modality].some((name) => name in price)) return null
   switch (modality) {
     case 'chat':
     case 'embedding':

@@ -4,7 +4,7 @@ const METRICS = 'a token of the operators'
 
 /** Health, metrics and the mails of this machine. */
 export const requests: Requests = {
-  settings: { METRICS_TOKEN: METRICS },
+  settings: { METRICS_TOKEN: METRICS, BASE_URL: 'http://localhost:3000' },
   send: async ({ client }) => {
     await client()('GET', '/healthz')
     await client()('GET', '/readyz')
