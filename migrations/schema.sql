@@ -264,8 +264,8 @@ CREATE TABLE calls (
   result_url text, -- Where the media result is, or the first of them.
   more_result_urls text[], -- Where the further pictures are.
   pictures quantity, -- How many pictures were delivered (image).
-  seconds numeric, -- The length that was asked for (video).
-  resolution text, -- The resolution that was asked for (video).
+  seconds numeric, -- The length that was asked for (video), or measured (transcription).
+  resolution text, -- The resolution that was asked for (image, video).
   progress smallint, -- In percent, as far as its upstream has told (video); never falls.
   deleted_at timestamptz, -- When its owner deleted it (video). From then on it has no result, and no client can see it.
   request_id text, -- X-Request-Id of the request that opened it.
@@ -296,6 +296,9 @@ CREATE TABLE calls (
   tries integer, -- How often upstreams were asked; null until it has ended.
   session text, -- Whether its session was served by the same key before: hit, new or moved.
   asked_model text, -- The first model of its list, where another one is charged; null where it is the model itself.
+  units quantity, -- How many characters (speech) or searches (rerank) it is paid for.
+  size text, -- The size that it is priced at: as asked for, else as it came (image).
+  quality text, -- The quality that it is priced at: as asked for, else as it came (image).
   CONSTRAINT calls_pkey PRIMARY KEY (id),
   CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT calls_rules CHECK (calls_rules((modality)::text, dialect, status, price, (credits_precharged)::bigint, (credits)::bigint, (credits_uncollected)::bigint, (input_tokens)::bigint, http_status, error_type, more_result_urls, (pictures)::bigint, progress, deleted_at, idempotency_key, idempotency_expires_at, request_hash, lease_until, deadline_at, finished_at, count, (cached_input_tokens)::bigint, (cache_write_tokens)::bigint, (repeated_input_tokens)::bigint, callback_url))
@@ -888,6 +891,21 @@ CREATE INDEX webhook_deliveries_lost ON webhook_deliveries USING btree (status) 
 CREATE INDEX webhook_deliveries_old ON webhook_deliveries USING btree (created_at);
 CREATE INDEX webhook_deliveries_open ON webhook_deliveries USING btree (webhook_id, next_try_at) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
 CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries USING btree (webhook_id, id);
+
+-- Each try of a delivery, deleted with it.
+CREATE TABLE webhook_tries (
+  id bigint NOT NULL, -- The order of the tries.
+  delivery_id uuid NOT NULL, -- Of which delivery.
+  ended_at timestamptz NOT NULL DEFAULT now(), -- When it succeeded or failed.
+  answer_status integer, -- The HTTP status of the answer; null: none.
+  answer_ms integer, -- How long it took, in ms.
+  note text, -- Why it was no success; null for a success.
+  answer text, -- How the answer began, where it was no success.
+  CONSTRAINT webhook_tries_pkey PRIMARY KEY (id),
+  CONSTRAINT webhook_tries_delivery_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE,
+  CONSTRAINT webhook_tries_answer_length CHECK ((char_length(answer) <= 512))
+);
+CREATE INDEX webhook_tries_delivery ON webhook_tries USING btree (delivery_id, id);
 
 -- Where events go, and what they are signed with.
 CREATE TABLE webhooks (

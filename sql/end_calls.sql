@@ -144,7 +144,8 @@ BEGIN
         ELSE o.cost_micro_usd END,
       upstream = coalesce(o.upstream, c.upstream), upstream_key = coalesce(o.upstream_key, c.upstream_key),
       tries = jsonb_array_length(o.tries), result_url = o.result_url,
-      more_result_urls = o.more_result_urls, pictures = o.pictures, finished_at = moment,
+      more_result_urls = o.more_result_urls, pictures = o.pictures, size = coalesce(o.size, c.size),
+      quality = coalesce(o.quality, c.quality), finished_at = moment,
       -- A call that we ourselves could not place, or for which its upstream had no room, counts as refused: its key is
       -- free for the client's next try.
       idempotency_key = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_key END,

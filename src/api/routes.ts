@@ -30,13 +30,20 @@ import { accountEvents } from './console/events.ts'
 import { exportCalls, exportLedger, exportMembers } from './console/exports.ts'
 import { showGrants } from './console/grants.ts'
 import { editKey, endKey, makeKey, renewKey, showKeys } from './console/keys.ts'
-import { endInvitation, joinOrganisation, makeInvitation, showInvitations } from './console/invitations.ts'
+import {
+  endInvitation,
+  joinOrganisation,
+  makeInvitation,
+  showInvitation,
+  showInvitations,
+} from './console/invitations.ts'
 import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { editMember, endMember, handOver, leaveOrganisation, showMembers } from './console/members.ts'
 import { endOrganisation, makeOrganisation, showAccounts, switchAccount } from './console/organisations.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
-import { showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
+import { showHourUsage, showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
+import { sendAgain, showDeliveries, showDelivery } from './console/webhook-deliveries.ts'
 import {
   editWebhook,
   endWebhook,
@@ -44,8 +51,6 @@ import {
   makeWebhook,
   renewCallback,
   renewWebhook,
-  sendAgain,
-  showDeliveries,
   showWebhook,
   showWebhooks,
   testWebhook,
@@ -59,6 +64,7 @@ import {
   showAnyPayment,
   syncAnyPayment,
 } from './operator/payments.ts'
+import { showLocalMails } from './static/local-mails.ts'
 import { serveMedia } from './static/media.ts'
 import {
   activateAccount,
@@ -93,6 +99,7 @@ import {
   renewOperatorsWebhook,
   sendOperatorsEventAgain,
   showOperatorsDeliveries,
+  showOperatorsDelivery,
   showOperatorsWebhook,
   showOperatorsWebhooks,
   testOperatorsWebhook,
@@ -188,6 +195,7 @@ export const endpoints = [
   makeInvitation,
   showInvitations,
   joinOrganisation,
+  showInvitation,
   endInvitation,
   // `/api`: the keys of an account, and what was called, used and paid.
   makeKey,
@@ -207,6 +215,7 @@ export const endpoints = [
   exportMembers,
   showGrants,
   showUsage,
+  showHourUsage,
   showKeyUsage,
   showMemberUsage,
   showLatency,
@@ -231,6 +240,7 @@ export const endpoints = [
   renewWebhook,
   testWebhook,
   showDeliveries,
+  showDelivery,
   sendAgain,
   // `/api/operator`: for accounts whose role is `admin`.
   showOverview,
@@ -272,6 +282,7 @@ export const endpoints = [
   renewOperatorsWebhook,
   testOperatorsWebhook,
   showOperatorsDeliveries,
+  showOperatorsDelivery,
   sendOperatorsEventAgain,
   endOperatorsWebhook,
   showCatalogue,
@@ -291,6 +302,7 @@ export const endpoints = [
   showDebts,
   forgiveDebtOf,
   // Results, health and metrics.
+  showLocalMails,
   showBanner,
   receiveStripeEvent,
   serveMedia,

@@ -235,6 +235,8 @@ describe('organisations in the console', () => {
     const { page, allow } = await gateway.signedIn('fourth@example.com', { viewport: PHONE })
     allow(/400/)
     await page.goto(await gateway.link('third@example.com'))
+    await page.getByText('The invitation is for third@example.com').waitFor()
+    await looksGood(page)
     await page.getByRole('button', { name: 'Accept the invitation' }).click()
     await heading(page, 'You cannot use this invitation')
     await page.getByText('You are signed in as fourth@example.com').waitFor()

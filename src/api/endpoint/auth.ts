@@ -71,6 +71,16 @@ export const operator: Auth<LiveSession> & { sees: 'others' } = {
     },
 }
 
+/** A user who is logged in; with `PUBLIC_CATALOGUE` also a visitor without a token: null. */
+export const visitor: Auth<LiveSession | null> = {
+  scheme: 'sessionToken',
+  errors: ['unauthorized', 'rate_limited'],
+  find:
+    ({ db, config }) =>
+    async (ctx) =>
+      config.PUBLIC_CATALOGUE === 'on' && ctx.get('authorization') === '' ? null : sessionOf(db, ctx),
+}
+
 async function sessionOf(db: Db, ctx: ParameterizedContext<RequestState>): Promise<LiveSession> {
   const found = await findSession(db, bearerToken(ctx.get('authorization')))
   if (!found) {

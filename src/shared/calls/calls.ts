@@ -193,6 +193,8 @@ export class Calls {
         result_url: settlement.resultUrl,
         more_result_urls: settlement.moreResultUrls?.length ? settlement.moreResultUrls : undefined,
         pictures: settlement.pictures,
+        size: settlement.came?.size,
+        quality: settlement.came?.quality,
         result_seconds: this.limits.resultSeconds,
       },
       output,

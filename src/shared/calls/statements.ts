@@ -39,6 +39,8 @@ export type OutcomeRow = {
   result_url?: string | null
   more_result_urls?: readonly string[] | undefined
   pictures?: number | undefined
+  size?: string | undefined
+  quality?: string | undefined
   result_seconds: number
 }
 
@@ -129,8 +131,11 @@ function rowOf(request: OpenRequest) {
     callback_url: request.callbackUrl,
     group_name: request.group,
     most_open: request.maxOutstanding,
-    seconds: request.shape?.duration,
-    resolution: request.shape?.resolution,
+    seconds: request.measured?.duration,
+    resolution: request.measured?.resolution,
+    units: request.measured?.units,
+    size: request.measured?.size,
+    quality: request.measured?.quality,
   }
 }
 

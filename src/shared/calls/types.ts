@@ -6,8 +6,8 @@ import type { Tried } from './tries.ts'
 import type { Dialect } from '../chat/dialect.ts'
 import type { Modality } from '../terms/kinds.ts'
 import type { CallStatus } from '../terms/lifecycle.ts'
-import type { MediaShape } from '../terms/media-rows.ts'
-import type { Price, Tokens } from '../terms/pricing.ts'
+import type { CameAs } from '../terms/media-rows.ts'
+import type { Measured, Price, Tokens } from '../terms/pricing.ts'
 import { gatewayError } from '../platform/errors.ts'
 
 /** What `open` needs to know. All amounts in credits, all times in whole seconds. */
@@ -34,8 +34,8 @@ export type OpenRequest = {
   guarded?: 'tokens_above_limit' | 'price_above_limit' | 'price_changed' | null
   /** The tokens the charge was estimated from (chat). */
   estimate: Tokens | null
-  /** What was asked for, for those who read it later (video). */
-  shape?: MediaShape | undefined
+  /** What it is priced by, where that is not its tokens. */
+  measured?: Measured | undefined
   deadlineSeconds: number
   requestId: string
   /** The web process that waits. */
@@ -167,8 +167,9 @@ export type Settlement = Tried & {
   /** Null where it is not known. */
   upstream: string | null
   resultUrl: string | null
-  /** Of an image call: how many pictures were delivered, and the addresses of all but the first. */
+  /** Of an image call: how many pictures were delivered, as what, and the addresses of all but the first. */
   pictures?: number
+  came?: CameAs
   moreResultUrls?: readonly string[]
   /** The stored body, as `src/shared/calls/stored-answers.ts` makes it; empty if it is not stored. */
   output: string

@@ -48,13 +48,16 @@ export async function verifyEmail(db: Db, token: string, terms: SignupTerms): Pr
     const userId = await findToken(trx, 'verification', token)
     const before = userId && (await lockUser(trx, userId))
     if (!before || !(await spendToken(trx, 'verification', token))) throw new ApiError('invalid_token')
-    await markVerified(trx, before.id)
-    const isFirst = before.email_verified_at === null
-    return {
-      user: await proven(trx, before, terms),
-      mailId: isFirst ? await requestAccessMail(trx, before.id, before.email) : null,
-    }
+    return (await proveAddress(trx, before, terms)) ?? { user: (await findUser(trx, before.id))!, mailId: null }
   })
+}
+
+/** Notes the first proof of a user's address, and gives what waits for it; null if it had been proved. */
+export async function proveAddress(trx: Trx, before: UserFields, terms: SignupTerms): Promise<Proven | null> {
+  if (before.email_verified_at !== null) return null
+  await markVerified(trx, before.id)
+  const user = await proven(trx, before, terms)
+  return { user, mailId: await requestAccessMail(trx, before.id, before.email) }
 }
 
 /** The user as they are now; with their first proof of an address, the sign-up credits are theirs. */

@@ -236,17 +236,6 @@ export async function findRecords(db: Db, ids: readonly CallId[], seen: Seen): P
   return rows.map(recordOf)
 }
 
-/** When a worker began this call, and whose it is; null if there is no such call. */
-export async function findOrigin(
-  db: Db,
-  id: CallId,
-): Promise<{ startedAt: string | null; accountId: AccountId } | null> {
-  const row = await db('calls')
-    .where({ id })
-    .first<{ started_at: Date | null; account_id: AccountId } | undefined>('started_at', 'account_id')
-  return row ? { startedAt: row.started_at?.toISOString() ?? null, accountId: row.account_id } : null
-}
-
 /** What its owner sees of a call. */
 export function recordOf(row: RecordRow): CallRecord {
   return {

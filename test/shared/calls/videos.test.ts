@@ -29,7 +29,7 @@ describe('videos in the database', () => {
   })
 
   const holder = () => ({ accountId: account.id, userId: account.userId })
-  const video = (shape = {}): Promise<CallId> => opened(calls, account, CREDITS, { modality: 'video', shape })
+  const video = (shape = {}): Promise<CallId> => opened(calls, account, CREDITS, { modality: 'video', measured: shape })
   const settle = (id: CallId) =>
     calls.settle(id, 'video', { ...aResult(CREDITS), resultUrl: 'http://gateway.test/media/x.mp4' })
 

@@ -14,7 +14,6 @@ import { QUEUED_LEASE_SECONDS } from '../../../shared/terms/lifecycle.ts'
 import type { Ended, OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
 import { putUpload } from '../../../shared/requests/uploads.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
-import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { CallJob } from '../../../shared/queues.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import { ofQueue } from '../../../shared/platform/telemetry/telemetry.ts'
@@ -24,6 +23,7 @@ import type { FormFile } from '../../forms/form-file.ts'
 import { prefersAsync } from './answer-call.ts'
 import type { CallOrder } from './call-order.ts'
 import { withinFunds, isAboveLimit, withinLimit } from './call-order.ts'
+import { measuredOf } from './measured.ts'
 import { maxCreditsOf, priceGuard, callbackUrlOf, prepareCallback } from './call-headers.ts'
 import type { Identity } from './joined-calls.ts'
 import { identityOf, joinCall, joinClaimed, joinRetried } from './joined-calls.ts'
@@ -203,7 +203,7 @@ function openRequest(
     leaves,
     guarded,
     estimate,
-    shape: model.modality === 'video' ? (request as MediaRequest) : undefined,
+    measured: measuredOf(model, request),
     deadlineSeconds: model.timeoutSeconds ?? deadlineSeconds ?? KINDS[model.modality].deadlineSeconds,
     requestId,
     replyTo: replies.address,

@@ -126,6 +126,13 @@ const variables = z.object({
   STRIPE_SECRET_KEY: stripeKey.optional(),
   STRIPE_WEBHOOK_SECRET: z.string().optional(),
   STRIPE_API_BASE: httpUrl.optional(),
+  PUBLIC_CATALOGUE: z.enum(['on', 'off']).default('off'),
+  OPERATOR_NAME: z
+    .string()
+    .max(60)
+    .regex(/^[^\p{Cc}]*$/u, 'must be one line')
+    .default('Tollgate'),
+  OPERATOR_LOGO_URL: httpUrl.optional(),
   CREDITS_HELP_URL: z
     .string()
     .max(500)
