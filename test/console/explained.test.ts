@@ -1,11 +1,9 @@
 import { expect } from 'chai'
 import { placeOf, withoutPath } from '../../src/console/pages/operator/places.ts'
 import { exampleOf, placeOf as anchorOf, typeText } from '../../src/console/pages/reference/document.ts'
-import { priceText, pricedAs } from '../../src/console/parts/format.ts'
 import { callsOfBar } from '../../src/console/state/overview-range.ts'
 import { endMs, fieldText, momentOf, startMs } from '../../src/console/state/zone.ts'
 import { filledIn, guideHref } from '../../src/console/state/guides.ts'
-import type { ModelEntry } from '../../src/console/api/endpoints.ts'
 
 describe('what the console explains', () => {
   it('names the model, upstream or group of a fault in a catalogue', () => {
@@ -23,24 +21,8 @@ describe('what the console explains', () => {
     expect(withoutPath('models[0].id is required', 'models[0].id')).to.equal('is required')
   })
 
-  it('puts the price of a call in the words of a model, whatever it is charged by', () => {
-    for (const [modality, price, text] of [
-      [
-        'chat',
-        { input: 1, output: 3, perTokens: 1000, minimum: 1 },
-        '1,000 credits in · 3,000 credits out per 1M tokens',
-      ],
-      ['speech', { perCharacter: 15, perCharacters: 1000 }, '15,000 credits per 1M characters'],
-      ['rerank', { perSearch: 2 }, '2 credits a search'],
-      ['image', { credits: 40 }, '40 credits per image'],
-      ['image', { prices: [{ quality: 'high', credits: 60 }, { credits: 10 }] }, 'from 10 credits per image'],
-    ] as const)
-      expect(priceText(pricedAs({ modality, price: price as never })!)).to.equal(text)
-    expect(pricedAs({ modality: 'chat', price: null })).to.equal(null)
-  })
-
   it("fills the reader's address and models into guides, and links them to each other", () => {
-    const models = [{ id: 'mine', modality: 'chat' }] as ModelEntry[]
+    const models = [{ id: 'mine', modality: 'chat' as const }]
     const page = 'curl http://localhost:3000/v1 sandbox-chat sandbox-image https://gateway.example.com/x'
     expect(filledIn(page, 'https://own.example', models)).to.equal(
       'curl https://own.example/v1 mine sandbox-image https://own.example/x',

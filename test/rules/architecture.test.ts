@@ -44,6 +44,7 @@ const HOMES: Record<string, string> = {
   customers_to_forget: 'src/shared/payments/',
   webhooks: 'src/shared/webhooks/',
   webhook_deliveries: 'src/shared/webhooks/',
+  webhook_tries: 'src/shared/webhooks/',
   grant_notices: 'src/shared/webhooks/',
 }
 

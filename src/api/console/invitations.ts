@@ -90,7 +90,8 @@ export const joinOrganisation = endpoint({
   path: '/api/invitations/accept',
   summary: 'Accept an invitation',
   description:
-    'For who has the invited mailbox; it verifies the address, too, if it is the invited one. This session goes on acting for the account that it acts for: ' +
+    'For who has the invited mailbox; it verifies the address, too, if it is the invited one. This session goes on ' +
+    'acting for the account that it acts for: ' +
     '`POST /api/auth/switch` changes that.',
   body: z.object({ token: mailedToken }).meta({ id: 'AcceptInvitationRequest' }),
   answers: { 200: { description: 'The organisation that you are a member of now.', schema: organisationAnswer } },

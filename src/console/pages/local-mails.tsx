@@ -1,5 +1,6 @@
 /**
- * The mails of an installation on one's own machine, which has no mail server: they are written to a file, and read here.
+ * The mails of an installation on one's own machine, which has no mail server: they are written to a file, and read
+ * here.
  */
 import { useEffect } from 'preact/hooks'
 import { getLocalMails } from '../api/endpoints.ts'

@@ -111,7 +111,7 @@ function ItemList({ list: { ordered, start, items } }: { list: Tokens.List }) {
 }
 
 const TokenTable = ({ table: { header, rows } }: { table: Tokens.Table }) => (
-  <div class="scroll">
+  <div class="scroll" tabIndex={0} role="region" aria-label="Table">
     <table>
       <thead>
         <tr>

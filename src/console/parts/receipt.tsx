@@ -95,6 +95,9 @@ function payersOf({ ledger }: CallDetails): { grantId: string; origin: string; p
   return [...paid.values()].filter((one) => one.paid > 0)
 }
 
+const payerText = ({ grantId, origin, paid }: ReturnType<typeof payersOf>[number]): string =>
+  `${origin} ${shortId(grantId)} (${number(paid)})`
+
 /** The receipt of a call; nothing of a refusal, which cost nothing. */
 export function Receipt({ details }: { details: CallDetails }) {
   const { call, receipt, measured } = details
@@ -112,8 +115,7 @@ export function Receipt({ details }: { details: CallDetails }) {
         <span class="soft">
           {' '}
           of {number(call.creditsPrecharged)} held
-          {payers.length > 0 &&
-            `, paid by ${payers.map((one) => `${one.origin} ${shortId(one.grantId)} (${number(one.paid)})`).join(', ')}`}
+          {payers.length > 0 && `, paid by ${payers.map(payerText).join(', ')}`}
         </span>
       </p>
     </section>

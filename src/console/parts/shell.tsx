@@ -82,6 +82,11 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
         <SearchButton />
         <Balance />
         <AccountMenu />
+        {account.value?.organisation && (
+          <p class="acting-bar">
+            Acting for <strong>{account.value.organisation.name}</strong>
+          </p>
+        )}
       </header>
       {reconnecting.value && (
         <p class="reconnecting" role="status">

@@ -1,7 +1,6 @@
 /**
  * The guides: the pages of the documentation, with the reader's own address and models filled in.
  */
-import type { ModelEntry } from '../api/endpoints.ts'
 import type { Modality } from '../../shared/terms/kinds.ts'
 
 /** A guide, and whom it is for. */
@@ -34,8 +33,11 @@ const EXAMPLES: [model: RegExp, kind: Modality][] = [
   [/\bsandbox-rerank\b/g, 'rerank'],
 ]
 
+/** A model that the reader can call. */
+type NamedModel = { id: string; modality: Modality }
+
 /** A guide with the reader's address, and their models where the examples name those of the sandbox. */
-export function filledIn(text: string, origin: string, models: readonly ModelEntry[]): string {
+export function filledIn(text: string, origin: string, models: readonly NamedModel[]): string {
   const addressed = text.replaceAll(ADDRESSES, origin)
   return EXAMPLES.reduce((page, [name, kind]) => {
     const own = models.find(({ modality }) => modality === kind)?.id

@@ -25,7 +25,8 @@ const two = (value: number): string => String(value).padStart(2, '0')
 export function fieldText(ms: number): string {
   if (Number.isNaN(ms)) return ''
   const at = new Date(ms)
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
+  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`
 }
 
 const MINUTE_MS = 60_000

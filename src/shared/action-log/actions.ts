@@ -58,8 +58,6 @@ export type OperatorAction = {
   operatorEmail: string | null
   accountId: string | null
   accountEmail: string | null
-  /** An organisation's name; empty for a person's own account. */
-  accountName: string | null
   details: ActionDetails
   createdAt: string
 }
@@ -87,7 +85,6 @@ type ActionRow = {
   operator_email: string | null
   account_id: AccountId | null
   account_email: string | null
-  account_name: string | null
   details: ActionDetails
   created_at: Date
 }
@@ -116,7 +113,6 @@ export async function listActions(
       on.on('owner.account_id', 'action.account_id').andOnVal('owner.role', 'owner'),
     )
     .leftJoin('users as account', 'account.id', 'owner.user_id')
-    .leftJoin('accounts', 'accounts.id', 'owner.account_id')
     .modify((query) => narrow(query, filter))
     .modify((query) => {
       if (before) void query.where('action.id', '<', before)
@@ -129,7 +125,6 @@ export async function listActions(
       'operator.email as operator_email',
       'action.account_id',
       'account.email as account_email',
-      'accounts.name as account_name',
       'action.details',
       'action.created_at',
     )
@@ -154,7 +149,6 @@ const presentAction = (row: ActionRow): OperatorAction => ({
   operatorEmail: row.operator_email,
   accountId: row.account_id && publicId('account', row.account_id),
   accountEmail: row.account_email,
-  accountName: row.account_name,
   details: row.details,
   createdAt: row.created_at.toISOString(),
 })

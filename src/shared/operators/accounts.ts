@@ -1,5 +1,6 @@
 /** Accounts as operators see them. */
 import type { Knex } from 'knex'
+import type { OperatorAction } from '../action-log/actions.ts'
 import type { LimitRow, OwnLimits } from '../identity/account-limits.ts'
 import { LIMIT_COLUMNS, presentLimits } from '../identity/account-limits.ts'
 import type { AccountKind, AccountStatus } from '../identity/accounts.ts'
@@ -146,4 +147,17 @@ export async function holdersOf(db: Db, ids: readonly AccountId[]): Promise<(id:
     .select<(Holder & { account_id: AccountId })[]>('members.account_id', 'users.email', 'accounts.name')
   const holders = new Map(rows.map(({ account_id: id, ...holder }) => [id, holder]))
   return (id) => holders.get(id) ?? { email: '', name: '' }
+}
+
+/** Actions with the name of the account that each is about: null where it is about none. */
+export async function withAccountNames(
+  db: Db,
+  actions: readonly OperatorAction[],
+): Promise<(OperatorAction & { accountName: string | null })[]> {
+  const idOf = ({ accountId }: OperatorAction): AccountId | null => accountId && parseId('account', accountId)
+  const holderOf = await holdersOf(db, [...new Set(actions.flatMap((action) => idOf(action) ?? []))])
+  return actions.map((action) => {
+    const id = idOf(action)
+    return { ...action, accountName: id && holderOf(id).name }
+  })
 }

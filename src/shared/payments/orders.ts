@@ -204,7 +204,10 @@ export const presentOperatedPayment = (row: OperatedRow): OperatedPayment => ({
   disputedMinor: row.disputed_minor,
 })
 
-/** What operators search for. `search`: a part of an address or of an organisation's name, or the provider's id of a checkout or payment. */
+/**
+ * What operators search for. `search`: a part of an address or of an organisation's name, or the provider's id of a
+ * checkout or payment.
+ */
 export type PaymentSearch = { search: string; status?: PaymentStatus; id?: PaymentId; accountId?: AccountId }
 
 const withOwner = (db: Db) =>
@@ -253,7 +256,8 @@ export async function receivedSince(
     `
     SELECT currency, sum(amount_minor)::bigint AS "amountMinor",
       sum(refunded_minor + disputed_minor)::bigint AS "refundedMinor"
-    FROM payments WHERE status = 'paid' AND paid_at > now() - make_interval(days => ?) GROUP BY currency ORDER BY currency`,
+    FROM payments WHERE status = 'paid' AND paid_at > now() - make_interval(days => ?)
+    GROUP BY currency ORDER BY currency`,
     [days],
   )
   return rows

@@ -25,8 +25,8 @@ export const shapeAsCame = (shape: MediaShape, { size, quality }: CameAs): Media
 })
 
 /**
- * The row of the most that a shape can cost: the first row that fits it or, where something of it is left to the upstream,
- * of the dearest that may fit. Null where none may, or where one that does has no cost.
+ * The row of the most that a shape can cost: the first row that fits it or, where something of it is left to the
+ * upstream, of the dearest that may fit. Null where none may, or where one that does has no cost.
  */
 export function dearestOf<Row extends RowShape>(
   rows: readonly Row[],

@@ -160,8 +160,8 @@ async function startOf(body: Readable): Promise<string> {
 
 /**
  * Sends one request to an address that a customer chose: follows no redirect, and reads nothing of the answer but its
- * head, and of a failure how it begins. It goes over an agent that is made for it alone, and closed with it: the name is looked up once, and the
- * connection goes to what was checked.
+ * head, and of a failure how it begins. It goes over an agent that is made for it alone, and closed with it: the name
+ * is looked up once, and the connection goes to what was checked.
  * @throws FetchFailed if nothing was answered in time; the signal's reason once that has aborted
  */
 async function post(agentFor: (signal: AbortSignal) => Agent, text: string, posted: Posted): Promise<PostAnswer> {

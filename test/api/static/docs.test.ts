@@ -21,7 +21,7 @@ describe('the documentation', () => {
     await web.stop()
   })
 
-  it('of the API lists every request with a line to copy, for visitors too, and loads nothing from elsewhere', async () => {
+  it('of the API lists every request with a line to copy, and loads nothing from elsewhere', async () => {
     const { page, faults, close } = await openPage(browser, web.url)
     await page.goto(`${web.url}/docs#post-v1-images-generations`)
     await page.getByText(`curl -X POST "${web.url}/v1/images/generations"`).waitFor()

@@ -182,7 +182,7 @@ function Refund({ details: { payment, spent, refundableMinor }, close, done }: R
           defaultValue={majorText(refundableMinor, currency)}
           hint={
             refundableMinor < left
-              ? `${money(refundableMinor, currency)} is what its unspent credits cost. At most ${money(left, currency)}.`
+              ? `${money(refundableMinor, currency)} is left unspent. At most ${money(left, currency)}.`
               : `At most ${money(left, currency)}.`
           }
           required

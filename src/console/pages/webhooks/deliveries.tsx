@@ -42,15 +42,15 @@ export function useDeliveries(get: Get, id: string, cursor: string | undefined):
 
 /** @param open shows a delivery */
 const columnsOf = (open: (delivery: Delivery) => void): Column<Delivery>[] => [
+  { header: 'Time', cell: ({ createdAt }) => <Time iso={createdAt} /> },
   {
-    header: 'Time',
+    header: 'Event',
     cell: (delivery) => (
-      <button type="button" class="link" aria-label={`Show: ${delivery.type}`} onClick={() => open(delivery)}>
-        <Time iso={delivery.createdAt} />
+      <button type="button" class="link" title={delivery.event} onClick={() => open(delivery)}>
+        {delivery.type}
       </button>
     ),
   },
-  { header: 'Event', cell: ({ type, event }) => <span title={event}>{type}</span> },
   { header: 'Status', cell: (delivery) => <DeliveryState delivery={delivery} /> },
   { header: 'Tries', right: true, class: 'digits', cell: ({ tries }) => number(tries) },
   { header: 'Answer', cell: (delivery) => answerText(lastTryOf(delivery)) },
