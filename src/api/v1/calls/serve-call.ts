@@ -120,20 +120,21 @@ function serveCall<M extends Model, P extends Parsed>(
       await checkCaller(deps, call, async (holder) => modelOf(deps, kind, read, holder))
       const resolved = kind.resolve ? await kind.resolve(deps, body, principal) : body
       // A retry has the body that was sent.
-      const sent = { body, files: form?.files, text }
+      const sent = { body, files: form?.files }
       const updates = bufferUpdates()
       const orderFor = async (holder: Principal) => {
         const asked = { ...orderOf(deps, kind, resolved, holder, { headers: ctx.req.headers, text }), dialect }
         await large.pause()
-        return { ...orderForReader(ctx, asked), ...sent }
+        return { ...orderForReader(ctx, asked), ...sent, text }
       }
       const place = () => placeInGroup(call, deps, updates.onUpdate, orderFor)
       const { order, placed } = await checkCaller(deps, call, place)
       large.end()
       // Their worker has them now, or those of the call that was joined.
       await form?.release()
-      text = undefined
-      await answer(call, deps, placed, { ...order, text, updates })
+      // The job has it: a long text is not held until the answer.
+      text = order.text = undefined
+      await answer(call, deps, placed, { ...order, updates })
     } catch (thrown) {
       if (!call.state.opened) await large.countRefusal()
       throw await refuse(call, deps, kind, body ? namedIn(body) : '', await refusalNow(deps, call, thrown))
