@@ -159,13 +159,14 @@ async function work(
   { call, held }: Pick<Run, 'call' | 'held'>,
   { job, traceparent, room }: Handed & { room: AnswerRoom },
 ): Promise<Outcome> {
-  const request = await deps.queues.requests.read(job.data)
+  const { request, written } = await deps.queues.requests.read(job.data)
   const { ending } = held
   // What an interrupted attempt has cost is unknown.
   const spent = new Spending(call.resumed ? null : 0)
   const run: Run = {
     call,
     job: { ...job.data, request },
+    written,
     held,
     signal: ending.signal,
     maybeSent: false,

@@ -1,5 +1,6 @@
 /** One run of a call's job and its outcome, which the call processor turns into a verb. */
 import type { CallTry, Tried } from '../../shared/calls/tries.ts'
+import type { Written } from '../../shared/chat/written-request.ts'
 import type { BegunCall, Settlement } from '../../shared/calls/types.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
@@ -29,6 +30,8 @@ import type { UsageBounds } from '../upstreams/trusted-usage.ts'
 export type Run = {
   call: BegunCall
   job: CallJob
+  /** Its request as it was written, where that is known. */
+  written: Written | undefined
   /** By which others in this process end it. */
   held: HeldCall
   /** Ends the work, with a reason of `held-calls.ts`: deadline, shutdown, or a disconnected client of a stream. */

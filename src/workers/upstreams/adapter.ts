@@ -6,6 +6,7 @@ import { isWord } from '../../shared/platform/process/log.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 import type { Seal } from '../../shared/chat/seal.ts'
+import type { Written } from '../../shared/chat/written-request.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
 import type { CameAs } from '../../shared/terms/media-rows.ts'
@@ -44,6 +45,8 @@ export type UpstreamContext = {
   dialect?: Dialect | undefined
   /** The input that a stream names at its beginning where its upstream does not, in tokens. */
   estimatedInput?: number
+  /** A chat as its client wrote it, for upstreams of its dialect; absent where that is not known. */
+  written?: Written | undefined
   /** The betas of the Messages API that its client asked for (`anthropic-beta`). */
   betas?: readonly string[] | undefined
   /** Of a chat: seals what only this route may read again, and opens it. */

@@ -48,7 +48,7 @@ export class SafeNames {
   }
 }
 
-/** The ids of the calls of one conversation, in its order: no two calls have the same, and each result has its call's. */
+/** The ids of calls of one conversation, in its order: no two calls have the same, and each result has its call's. */
 export class CallIds {
   private readonly taken = new Set<string>()
   private readonly open = new Map<string, string[]>()

@@ -28,9 +28,14 @@ const textBlock = z.strictObject({ type: z.literal('text'), text, citations: z.u
 
 const bytes = z.strictObject({ type: z.literal('base64'), media_type: text, data: text })
 const address = z.strictObject({ type: z.literal('url'), url: text })
+/** A file of the API's own, which is input that cannot be counted. */
+const fileId = z.looseObject({
+  type: z.literal('file'),
+  file_id: z.custom(() => false, 'names a file of the API: send its data, or an address'),
+})
 const imageBlock = z.strictObject({
   type: z.literal('image'),
-  source: z.discriminatedUnion('type', [bytes, address]),
+  source: z.discriminatedUnion('type', [bytes, address, fileId]),
   ...marked,
 })
 
@@ -49,6 +54,7 @@ const toolUse = z.strictObject({
 const documentSource = z.discriminatedUnion('type', [
   bytes,
   address,
+  fileId,
   z.strictObject({ type: z.literal('text'), media_type: text.optional(), data: text }),
   z.strictObject({
     type: z.literal('content'),

@@ -55,6 +55,13 @@ const inputFile = z.strictObject({
   ...breakpoint,
 })
 
+/** A file of the API's own, which is input that cannot be counted. */
+const fileId = z.looseObject({
+  file_id: z.custom(() => false, 'names a file of the API: send its data, or an address'),
+})
+const orFileId = (part: z.ZodType): z.ZodType =>
+  chosen<z.ZodType>([part], ({ file_id: id }) => (id === undefined || id === null ? part : fileId))
+
 const nothingOf = (what: string, value: unknown): z.ZodType =>
   z.custom(() => false, {
     error:
@@ -73,7 +80,7 @@ const byType = (what: string, known: Readonly<Record<string, z.ZodType>>) =>
 const contentOf = (known: Readonly<Record<string, z.ZodType>>) =>
   textOr(listOf(byType('content', known), 0, MOST.parts), z.looseObject({ type: text }), 'must be a text or a list')
 
-const INPUT_PARTS = { input_text: inputText, input_image: inputImage, input_file: inputFile }
+const INPUT_PARTS = { input_text: inputText, input_image: orFileId(inputImage), input_file: orFileId(inputFile) }
 
 const content = contentOf({ ...INPUT_PARTS, output_text: outputText, refusal })
 
