@@ -191,6 +191,18 @@ export const OF_MESSAGES: readonly Mutant[] = [
     tests: [MESSAGE_MONEY],
   },
   {
+    name: 'the words of a response are sent again with its end',
+    why: 'Each word is delivered once, and billed once.',
+    edits: [
+      {
+        file: 'src/shared/chat/responses/complete-stream.ts',
+        find: 'add(piece, all.slice(piece.text.length))',
+        replace: 'add(piece, all)',
+      },
+    ],
+    tests: ['test/shared/chat/complete-streams.test.ts'],
+  },
+  {
     name: 'the words of a lost stream are free',
     why: 'What was delivered is paid, in every dialect.',
     edits: [
