@@ -9,11 +9,11 @@
  */
 export type EndReason = 'done' | 'stop_sequence' | 'length' | 'context' | 'tools' | 'refusal' | 'paused'
 
-/** What a block begins with. `sealed`: reasoning that its vendor alone can read. */
+/** What a block begins with. `sealed`: reasoning that its vendor alone can read; `id`: what its vendor calls it. */
 export type BlockStart =
   | { kind: 'text' }
   | { kind: 'refusal' }
-  | { kind: 'reasoning'; sealed?: string; format?: string }
+  | { kind: 'reasoning'; sealed?: string; format?: string; id?: string }
   | { kind: 'tool_call'; id: string; name: string; namespace?: string; isCustom?: true }
 
 /**

@@ -1,6 +1,7 @@
 /** The numbered blocks of an answer, into which decoders turn the pieces that upstreams send. */
 import type { AnswerEvent, BlockStart } from '../../shared/chat/events.ts'
-import { asFields } from '../../shared/platform/fields.ts'
+import { CALL_SIGNATURE } from '../../shared/chat/canonical.ts'
+import { asFields, isText } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import { ToolCalls } from './tool-calls.ts'
 
@@ -46,6 +47,7 @@ export class OpenBlock {
 export class CallEvents {
   private readonly calls = new ToolCalls()
   private readonly numbers = new Map<unknown, number>()
+  private readonly ids = new Map<unknown, string>()
   private readonly open: OpenBlock
 
   constructor(open: OpenBlock) {
@@ -72,12 +74,14 @@ export class CallEvents {
   }
 
   private eventsOf(piece: Fields): AnswerEvent[] {
-    const { index, id, type, function: called, custom } = piece
+    const { index, id, type, function: called, custom, extra_content: extra } = piece
     const { name, arguments: args, input } = asFields(called ?? custom)
     const text = [args, input].find((one) => typeof one === 'string') ?? ''
     const known = this.numbers.get(index)
-    if (known !== undefined) return text === '' ? [] : [{ is: 'delta', block: known, text }]
-    const closed = this.open.close()
+    if (id !== undefined) this.ids.set(index, String(id))
+    const signed = this.signatureOf(asFields(asFields(extra).google).thought_signature, index)
+    if (known !== undefined) return [...signed, ...(text === '' ? [] : [{ is: 'delta' as const, block: known, text }])]
+    const closed = [...this.open.close(), ...signed]
     const block = this.open.take()
     this.numbers.set(index, block)
     const isCustom = type === 'custom' ? { isCustom: true as const } : {}
@@ -85,6 +89,17 @@ export class CallEvents {
       ...closed,
       { is: 'block', block, kind: 'tool_call', id: String(id), name: String(name), ...isCustom },
       ...(text === '' ? [] : [{ is: 'delta' as const, block, text }]),
+    ]
+  }
+
+  /** What Gemini wants back with a call, as a thought of its own in front of it. */
+  private signatureOf(signature: unknown, index: unknown): AnswerEvent[] {
+    if (!isText(signature)) return []
+    const block = this.open.take()
+    const id = this.ids.get(index) ?? ''
+    return [
+      { is: 'block', block, kind: 'reasoning', sealed: signature, format: CALL_SIGNATURE, id },
+      { is: 'stop', block },
     ]
   }
 }

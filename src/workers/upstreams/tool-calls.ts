@@ -160,7 +160,8 @@ export class ToolCalls {
     const [type, field] = call.isCustom ? (['custom', 'input'] as const) : (['function', 'arguments'] as const)
     if (call.isOpen) return { index, [type]: { [field]: text } }
     call.isOpen = true
-    const id = call.id ?? `call_${randomUUID()}`
+    // With hyphens it would be longer than chat completions take.
+    const id = call.id ?? `call_${randomUUID().replaceAll('-', '')}`
     return { index, id, type, [type]: { name: call.name, [field]: text }, ...call.more }
   }
 }

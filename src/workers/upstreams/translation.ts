@@ -16,6 +16,8 @@ export type Ending = { isDone: boolean; isBroken: boolean }
 type Reading = {
   /** Whether everything has its reason to finish: however the connection ends then is an end. */
   readonly isFinished: boolean
+  /** Whether the answer has ended before its upstream ended it: nothing more is read. */
+  readonly isCut?: boolean
   /** What an object reports of its usage; null where it does not. */
   usageIn(event: Fields): UpstreamUsage | null
 }
@@ -44,6 +46,9 @@ export const encoded = (decoder: Decoder, encoder: AnswerEncoder): Translation =
   return {
     get isFinished() {
       return decoder.isFinished
+    },
+    get isCut() {
+      return decoder.isCut === true
     },
     usageIn: (event) => decoder.usageIn(event),
     frames: (event, isWhole) => framesOf(decoder.events(event, isWhole)),
@@ -138,7 +143,9 @@ export async function readChat(
   let failure: UpstreamError | null = null
   let isReported = false
   const ending: Ending = { isDone: false, isBroken: false }
-  const isOver = (): boolean => failure !== null || ending.isDone || translation.isFinished
+  // Of one that was cut here nothing is waited for: its request is ended.
+  const isOver = (): boolean =>
+    translation.isCut !== true && (failure !== null || ending.isDone || translation.isFinished)
   const framesOf = ({ fields, isWhole, event }: Said & { is: 'object' }): Fields[] => {
     failure ??= failureIn(fields, event)
     try {
@@ -162,7 +169,7 @@ export async function readChat(
       // Frames first: the report covers the words in the same object.
       if (usage) take({ type: 'usage', usage })
     }
-    return !isReported || (failure === null && !ending.isDone)
+    return translation.isCut !== true && (!isReported || (failure === null && !ending.isDone))
   }
   await readAnswer(body, takeSaid, isOver)
   if (failure) throw failure

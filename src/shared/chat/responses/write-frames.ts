@@ -113,9 +113,11 @@ export class ResponseEncoder extends OrderedEncoder {
       case 'reasoning': {
         const isDone = status !== 'in_progress'
         const summary = isDone && words === '' ? [] : [{ type: 'summary_text', text: words }]
-        const { sealed, format } = start
+        const { sealed, format, id: vendorsId } = start
         const isProved = isDone && (signature !== undefined || sealed !== undefined)
-        const proof = isProved && { encrypted_content: this.seal({ text: words, signature, sealed, format }) }
+        const proof = isProved && {
+          encrypted_content: this.seal({ text: words, signature, sealed, format, id: vendorsId }),
+        }
         return { id, type: 'reasoning', summary, ...proof }
       }
       case 'tool_call': {

@@ -22,7 +22,6 @@ const REASONS: Readonly<Record<string, EndReason>> = {
 
 /** The events of one answer. Nothing but its start comes before the first piece of content. */
 export class MessagesDecoder extends CompletingDecoder {
-  private readonly namesBack: ReadonlyMap<string, string>
   private readonly open = new OpenBlock()
   private readonly calls = new CallEvents(this.open)
   /** The blocks that are calls of the client's tools; those of the API's own have inputs too. */
@@ -34,13 +33,9 @@ export class MessagesDecoder extends CompletingDecoder {
   private reported: UpstreamUsage | null = null
   private blocks = 0
 
-  /**
-   * @param namesBack the names of tools as the customer has them, by those that were sent
-   * @param inputTokens our own count of the input
-   */
-  constructor(namesBack: ReadonlyMap<string, string> = new Map(), inputTokens = 0) {
+  /** @param inputTokens our own count of the input */
+  constructor(inputTokens = 0) {
     super(new MessageCompleter(inputTokens))
-    this.namesBack = namesBack
   }
 
   get isFinished(): boolean {
@@ -115,8 +110,7 @@ export class MessagesDecoder extends CompletingDecoder {
           : []
       case 'tool_use': {
         this.toolBlocks.add(index)
-        const name = typeof block.name === 'string' ? (this.namesBack.get(block.name) ?? block.name) : block.name
-        return this.calls.take([{ index, id: block.id, function: { name, arguments: block.input } }])
+        return this.calls.take([{ index, id: block.id, function: { name: block.name, arguments: block.input } }])
       }
       default:
         return []

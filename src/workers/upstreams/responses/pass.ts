@@ -5,13 +5,18 @@
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import { isEnd } from '../../../shared/chat/responses/join-frames.ts'
 import { sentFields } from '../../../shared/chat/check-body.ts'
-import { FIELDS } from '../../../shared/chat/responses/fields.ts'
+import { FIELDS, MODE } from '../../../shared/chat/responses/fields.ts'
+import { RESPONSES } from '../../../shared/chat/responses/carries.ts'
+import { toolsOf } from '../../../shared/chat/responses/parts.ts'
+import { typedPicture } from '../../../shared/chat/picture-types.ts'
 import { PREFIXES, begunResponse, itemId } from '../../../shared/chat/responses/response.ts'
 import type { Seal } from '../../../shared/chat/seal.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
+import { CallIds } from '../sent-names.ts'
 import { PassThrough } from '../translation.ts'
+import { shortUser } from '../user-ids.ts'
 import { ResponsesDecoder } from './decode-answer.ts'
 
 /** The body that is sent, but for what every request has. Another upstream of the model may be allowed more. */
@@ -19,35 +24,54 @@ export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>, op
   const { messages: _messages, max_tokens: limit, input, service_tier: tier, ...rest } = request as ChatRequest & Fields
   const { background: _background, previous_response_id: _previous, stream: _stream, store: _store, ...more } = rest
   const { reasoning, ...others } = more
+  const ids = new CallIds(RESPONSES)
   return {
     ...sentFields(others, FIELDS.free, allow),
+    ...(isText(others.user) && { user: shortUser(others.user) }),
+    ...(isText(others.safety_identifier) && { safety_identifier: shortUser(others.safety_identifier) }),
+    ...(hasTools(request) || others.parallel_tool_calls === undefined ? {} : { parallel_tool_calls: undefined }),
     ...(reasoning !== undefined && { reasoning: allow.includes(MODE) ? reasoning : withoutMode(asFields(reasoning)) }),
-    input: Array.isArray(input) ? input.flatMap((item: Fields) => sentItem(item, open)) : input,
+    input: Array.isArray(input) ? input.flatMap((item: Fields) => sentItem(item, open, ids)) : input,
     max_output_tokens: limit,
     ...(allow.includes('service_tier') && isText(tier) && { service_tier: tier }),
   }
 }
 
-/** How the catalogue names the mode of reasoning, of which one is billed at a price of its own. */
-const MODE = 'reasoning.mode'
-
 const withoutMode = ({ mode: _mode, ...rest }: Fields): Fields => rest
+
+const hasTools = (request: ChatRequest): boolean => toolsOf(request).length > 0
 
 /**
  * An item as its vendor takes it. A thought goes back to the route that made it alone, as that made it; what an SDK has
- * read of an answer stays out.
+ * read of an answer stays out; ids and types of pictures are those that the API takes.
  */
-function sentItem(item: Fields, open: Seal['open']): Fields[] {
-  const { parsed_arguments: _parsed, ...sent } = item
-  if (item.type === 'reasoning') {
-    const proof = isText(item.encrypted_content) ? open(item.encrypted_content) : null
-    return proof && isText(proof.encrypted_content) ? [{ ...sent, ...proof }] : []
+function sentItem(item: Fields, open: Seal['open'], ids: CallIds): Fields[] {
+  const { parsed_arguments: parsed, ...rest } = item
+  const sent = parsed === undefined ? item : rest
+  switch (item.type ?? 'message') {
+    case 'reasoning': {
+      const proof = isText(item.encrypted_content) ? open(item.encrypted_content) : null
+      return proof && isText(proof.encrypted_content) ? [{ ...sent, ...proof }] : []
+    }
+    case 'function_call':
+    case 'custom_tool_call':
+      return [{ ...sent, call_id: ids.ofCall(String(item.call_id)) }]
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return [{ ...sent, call_id: ids.ofResult(String(item.call_id)), output: sentParts(item.output) }]
+    case 'message':
+      return [{ ...sent, content: sentParts(item.content) }]
+    default:
+      return [sent]
   }
-  const { content } = item
-  if (!Array.isArray(content) || !(content as Fields[]).some((part) => 'parsed' in part))
-    return ['parsed_arguments' in item ? sent : item]
-  return [{ ...sent, content: (content as Fields[]).map(({ parsed: _read, ...part }) => part) }]
 }
+
+const sentParts = (content: unknown): unknown =>
+  Array.isArray(content)
+    ? (content as Fields[]).map(({ parsed: _read, ...part }) =>
+        isText(part.image_url) ? { ...part, image_url: typedPicture(part.image_url) } : part,
+      )
+    : content
 
 /** An event without its number: events are numbered as they leave. */
 const withoutNumber = ({ sequence_number: _number, ...event }: Fields): Fields => event
