@@ -11,7 +11,7 @@ import { requestVerification, verifyEmail, confirmAddress, requestAddress } from
 import { ok, messageAnswer, userAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { session } from '../endpoint/auth.ts'
+import { behindBearer, session } from '../endpoint/auth.ts'
 import { PASSWORD_ERRORS, emailAddress, mailedToken, ofLink, passwordOfReset } from './account-fields.ts'
 import { enqueueMail } from './enqueue-mail.ts'
 import type { RequestFacts } from '../endpoint/declaration.ts'
@@ -41,14 +41,17 @@ export const verify = endpoint({
   ...ofLink,
   path: '/api/email/verify',
   summary: 'Verify an e-mail address',
-  description: 'It ends no session and no key. A mail with a link that does is sent with the first proof.',
+  description:
+    'It ends no session and no key. A mail with a link that does is sent with the first proof, if a key or a session ' +
+    'other than that of this request can use the account.',
   body: z.object({ token: mailedToken }).meta({ id: 'VerifyRequest' }),
   answers: { 200: { description: 'The account, verified.', schema: userAnswer } },
   errors: ['invalid_token'],
-}).handle((deps: ProofDeps) => {
+}).write((deps: ProofDeps) => {
   const terms = signupTerms(deps.config, 'verification')
-  return async ({ body, request }) => {
-    return afterProof(deps, request, 'email_verified', await verifyEmail(deps.db, body.token, terms))
+  return async ({ body, request }, ctx) => {
+    const opener = behindBearer(ctx.get('authorization'))
+    ctx.body = afterProof(deps, request, 'email_verified', await verifyEmail(deps.db, body.token, terms, opener))
   }
 })
 

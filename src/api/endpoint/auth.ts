@@ -145,7 +145,8 @@ const TOKEN = /^[\w.~+/=-]{1,512}$/
 const SCHEME = /^bearer(?: +|$)/i
 
 /** The text after `Bearer` in an Authorization header; nothing under another scheme. */
-const behindBearer = (header: string): string => (SCHEME.test(header) ? header.replace(SCHEME, '').trimEnd() : '')
+export const behindBearer = (header: string): string =>
+  SCHEME.test(header) ? header.replace(SCHEME, '').trimEnd() : ''
 
 /** The token in an Authorization header. @throws ApiError unauthorized if it has no token. */
 export function bearerToken(header: string): string {

@@ -154,7 +154,8 @@ export async function withAccountNames(
   db: Db,
   actions: readonly OperatorAction[],
 ): Promise<(OperatorAction & { accountName: string | null })[]> {
-  const idOf = ({ accountId }: OperatorAction): AccountId | null => accountId && parseId('account', accountId)
+  const idOf = ({ accountId }: OperatorAction): AccountId | null =>
+    accountId === null ? null : parseId('account', accountId)
   const holderOf = await holdersOf(db, [...new Set(actions.flatMap((action) => idOf(action) ?? []))])
   return actions.map((action) => {
     const id = idOf(action)

@@ -22,8 +22,16 @@ export const MOST = { items: 20_000, tools: 512, parts: 20_000, partsInAll: 40_0
 
 const text = z.string()
 
+/** What Codex notes for its vendor on an item. It only steers that client, and is dropped. */
+export const CLIENTS_NOTE = 'internal_chat_message_metadata_passthrough'
+
 /** What belongs to every item: ids and states are the client's own, and so is which program has made a call. */
-const ofItem = { id: text.nullish(), status: text.nullish(), caller: z.unknown().optional() }
+const ofItem = {
+  id: text.nullish(),
+  status: text.nullish(),
+  caller: z.unknown().optional(),
+  [CLIENTS_NOTE]: z.unknown().optional(),
+}
 
 /** A cache that lives longer is billed apart. */
 const breakpoint = { prompt_cache_breakpoint: open({ ttl: z.null().optional() }).nullish() }
