@@ -51,7 +51,7 @@ describe('the Codex command line', () => {
     })
     account = await anAccount(gateway.db, 1_000_000)
   })
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await (gateway as Gateway | undefined)?.stop()
     if (folder) await rm(folder, { recursive: true, force: true })

@@ -98,7 +98,7 @@ describe('a model of two upstreams', () => {
       add('narrow-and-hasty', 'chat', ['narrow'], { timeoutSeconds: 1 })
     })
   })
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway.stop()
     await Promise.all(Object.values(servers).map((one) => one.close()))

@@ -66,7 +66,7 @@ describe('results in a bucket', function () {
       catalogue.models.push(modelEntry('linked-video', 'video', [{ upstream: 'linking', model: 'some/video' }]))
     })
   })
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway.stop()
     await Promise.all([s3.close(), scripted.close()])

@@ -22,7 +22,7 @@ describe('videos in the database', () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
     calls = verbs(db)
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
   beforeEach(async () => {
     account = await anAccount(db, 100_000)

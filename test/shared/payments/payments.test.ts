@@ -26,7 +26,7 @@ describe('payments at Stripe', () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
     fixture = await paymentFixture(db)
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(async () => {
     await fixture.stop()
     await db.destroy()
