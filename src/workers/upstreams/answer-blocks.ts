@@ -64,10 +64,13 @@ export class CallEvents {
     return this.calls.take(pieces).flatMap((piece) => this.eventsOf(piece))
   }
 
-  /** No more comes. */
-  end(): AnswerEvent[] {
-    const rest = this.calls.end().flatMap((piece) => this.eventsOf(piece))
-    return [...rest, ...[...this.numbers.values()].map((block): AnswerEvent => ({ is: 'stop', block }))]
+  /** No more comes. @param isCut whether a limit ended the answer */
+  end(isCut: boolean): AnswerEvent[] {
+    const rest = this.calls.end(isCut).flatMap((piece) => this.eventsOf(piece))
+    const stops = [...this.numbers].map(([index, block]): AnswerEvent => {
+      return isCut && !this.calls.isWhole(Number(index)) ? { is: 'stop', block, isCut } : { is: 'stop', block }
+    })
+    return [...rest, ...stops]
   }
 
   private eventsOf(piece: Fields): AnswerEvent[] {

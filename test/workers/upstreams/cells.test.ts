@@ -68,7 +68,7 @@ const contains = (value: unknown, part: unknown): boolean =>
     : value === part
 
 /** What the cell of a field promises holds for what is sent, or for the refusal. */
-function check(dialect: Dialect, sample: Sample, protocol: ChatProtocol, cell: Cell | 'native'): void {
+function check(dialect: Dialect, sample: Sample, protocol: ChatProtocol, cell: Cell | 'native'): unknown {
   const { body, feature, field, at = field, wire = {} } = sample
   const spoken = CHAT_PROTOCOLS[protocol].dialect
   const refused = refusalOf(dialect, body, protocol)

@@ -213,7 +213,8 @@ class ResponseWriter implements FrameWriter {
       if (!item) continue
       const isCall = item.type === 'function_call' || item.type === 'custom_tool_call'
       const pieces = piecesOf({ item, index }).slice(isCall ? 0 : ended, isCall ? 1 : begun)
-      for (const event of [...pieces.flatMap(({ end }) => end), itemDone({ item, index })]) this.send(event)
+      for (const event of [...pieces.flatMap(({ said, end }) => [said, ...end]), itemDone({ item, index })])
+        this.send(event)
     }
     this.open.clear()
   }

@@ -5,6 +5,7 @@ import type { BlockEvent } from '../ordered-encoder.ts'
 import { OrderedEncoder } from '../ordered-encoder.ts'
 import { CLAUDE_THOUGHTS } from '../canonical.ts'
 import type { Seal } from '../seal.ts'
+import { begunUsage } from './complete-stream.ts'
 
 const STOP: Readonly<Record<EndReason, string>> = {
   done: 'end_turn',
@@ -42,12 +43,7 @@ export class MessageEncoder extends OrderedEncoder {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: {
-        input_tokens: this.inputTokens,
-        cache_creation_input_tokens: 0,
-        cache_read_input_tokens: 0,
-        output_tokens: 1,
-      },
+      usage: begunUsage({}, this.inputTokens),
     }
     return [{ type: 'message_start', message }]
   }

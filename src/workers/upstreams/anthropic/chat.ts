@@ -23,7 +23,10 @@ export const ANTHROPIC_CHAT: ProtocolParts = {
     'anthropic-version': VERSION,
     ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }),
   }),
-  pass: (request, { route }) => ({ body: passed(request, route), translation: new MessagesPassThrough() }),
+  pass: (request, { route, estimatedInput }) => ({
+    body: passed(request, route),
+    translation: new MessagesPassThrough(estimatedInput),
+  }),
   encode: (chat, route) => ({ body: bodyOf(chat, route), decoder: new MessagesDecoder() }),
 }
 

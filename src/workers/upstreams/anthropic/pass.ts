@@ -3,7 +3,6 @@
  * come (docs/upstreams/anthropic.md#same-dialect).
  */
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
-import { eventsOfMessage } from '../../../shared/chat/messages/answer.ts'
 import { LONG_CACHES, longCacheIn, withShortCaches } from '../../../shared/chat/messages/cache-marks.ts'
 import { sentFields } from '../../../shared/chat/check-body.ts'
 import { FIELDS } from '../../../shared/chat/messages/fields.ts'
@@ -11,7 +10,7 @@ import { asFields, isFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import { PassThrough } from '../translation.ts'
-import { MessagesDecoder, isMessage } from './decode-answer.ts'
+import { MessagesDecoder } from './decode-answer.ts'
 import { ANTHROPIC } from '../../../shared/chat/messages/carries.ts'
 import { pictureType } from '../../../shared/chat/picture-types.ts'
 import { isSealed } from '../../../shared/chat/seal.ts'
@@ -154,32 +153,14 @@ function sentBlock(block: Fields, ids: CallIds): Fields {
 const changed = (fields: Fields, others: Fields): Fields =>
   Object.entries(others).every(([name, value]) => fields[name] === value) ? fields : { ...fields, ...others }
 
-const EVENTS: ReadonlySet<unknown> = new Set([
-  'message_start',
-  'content_block_start',
-  'content_block_delta',
-  'content_block_stop',
-  'message_delta',
-])
-
-/** Passes the events of one answer as they came. */
+/** Passes the events of one answer as they came, completed. */
 export class MessagesPassThrough extends PassThrough {
-  private hasStarted = false
-
-  constructor() {
-    super(new MessagesDecoder())
+  /** @param inputTokens our own count of the input */
+  constructor(inputTokens = 0) {
+    super(new MessagesDecoder(inputTokens))
   }
 
-  protected passedOn(event: Fields, isWhole: boolean): Fields[] {
-    const frames = isMessage(event, isWhole) ? eventsOfMessage(event) : [event]
-    return frames.filter((frame) => EVENTS.has(frame.type) && !this.isSecondStart(frame))
-  }
-
-  /** SDKs throw on a second `message_start`. */
-  private isSecondStart({ type }: Fields): boolean {
-    const isStart = type === 'message_start'
-    const isSecond = isStart && this.hasStarted
-    this.hasStarted ||= isStart
-    return isSecond
+  protected passedOn(event: Fields): Fields[] {
+    return [event]
   }
 }

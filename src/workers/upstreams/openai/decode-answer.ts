@@ -84,7 +84,7 @@ export class ChunksDecoder implements Decoder {
   private endOf({ finish_reason: reason, ...choice }: Fields): AnswerEvent[] {
     if (!isText(reason)) return []
     const end = this.metStop(reason, choice) ?? { reason: REASONS[reason] ?? 'done' }
-    return [...this.calls.end(), ...this.open.close(), { is: 'end', ...end }]
+    return [...this.calls.end(end.reason === 'length'), ...this.open.close(), { is: 'end', ...end }]
   }
 
   /** The text that the answer ended at, which vLLM and SGLang name besides the reason. */
