@@ -52,7 +52,11 @@ export type CallKind<M extends Model, P extends Parsed> = {
   mayOmitModel?: true
   /** The API of a chat, if it is not chat completions. */
   dialect?: Dialect
-  /** What is asked of the model by a JSON object, as it was written, or a form. @throws ApiError that names the field at fault. */
+  /**
+   * What is asked of the model by a JSON object or a form.
+   * @param text how the object was written
+   * @throws ApiError that names the field at fault.
+   */
   parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders, text?: string) => P
   /** The body with what it only refers to. @throws ApiError if that cannot be found */
   resolve?: (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<JsonObject>
