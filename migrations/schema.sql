@@ -293,9 +293,7 @@ CREATE TABLE calls (
   is_async boolean NOT NULL DEFAULT false, -- Whether its client asked not to wait for the answer.
   callback_url text, -- Where its client wants to be told of its end; null: nowhere.
   upstream_key text, -- The key of its upstream, by its name in the catalogue; null: unknown.
-  tries integer, -- How often upstreams were asked; null until it has ended.
-  session text, -- Whether its session was served by the same key before: hit, new or moved.
-  asked_model text, -- The first model of its list, where another one is charged; null where it is the model itself.
+  tries integer, -- How often upstreams were asked, where that is not once.
   CONSTRAINT calls_pkey PRIMARY KEY (id),
   CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT calls_rules CHECK (calls_rules((modality)::text, dialect, status, price, (credits_precharged)::bigint, (credits)::bigint, (credits_uncollected)::bigint, (input_tokens)::bigint, http_status, error_type, more_result_urls, (pictures)::bigint, progress, deleted_at, idempotency_key, idempotency_expires_at, request_hash, lease_until, deadline_at, finished_at, count, (cached_input_tokens)::bigint, (cache_write_tokens)::bigint, (repeated_input_tokens)::bigint, callback_url))
