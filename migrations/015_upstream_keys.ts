@@ -1,6 +1,5 @@
 /**
- * Keys of upstreams: those that operators have switched off, the key that served a call, its tries at upstreams, the
- * session that it belongs to, and the model that was asked for where another one of its list answered.
+ * Keys of upstreams: those that operators have switched off, and by which key, and in which tries, a call was served.
  */
 import type { Knex } from 'knex'
 import { createTables } from './tables.ts'
@@ -74,14 +73,10 @@ export async function up(db: Knex): Promise<void> {
   `,
   )
   await db.raw(`
-    ALTER TABLE calls ADD upstream_key text, ADD tries integer, ADD session text, ADD asked_model text;
+    ALTER TABLE calls ADD upstream_key text, ADD tries integer;
     COMMENT ON COLUMN calls.upstream_key IS 'The key of its upstream, by its name in the catalogue; null: unknown.';
-    COMMENT ON COLUMN calls.tries IS 'How often upstreams were asked; null until it has ended.';
-    COMMENT ON COLUMN calls.session IS 'Whether its session was served by the same key before: hit, new or moved.';
-    COMMENT ON COLUMN calls.asked_model IS
-      'The first model of its list, where another one is charged; null where it is the model itself.';
-    ALTER TYPE outcome ADD ATTRIBUTE upstream_key text, ADD ATTRIBUTE tries jsonb, ADD ATTRIBUTE session text,
-      ADD ATTRIBUTE answered jsonb`)
+    COMMENT ON COLUMN calls.tries IS 'How often upstreams were asked, where that is not once.';
+    ALTER TYPE outcome ADD ATTRIBUTE upstream_key text, ADD ATTRIBUTE tries jsonb`)
   await allow(db, [...BEFORE, ...ADDED])
   await validate(db)
 }
@@ -89,9 +84,8 @@ export async function up(db: Knex): Promise<void> {
 /** The log keeps what was recorded meanwhile: the narrower list is then for new rows alone. */
 export async function down(db: Knex): Promise<void> {
   await db.raw(`
-    ALTER TYPE outcome DROP ATTRIBUTE upstream_key, DROP ATTRIBUTE tries, DROP ATTRIBUTE session,
-      DROP ATTRIBUTE answered;
-    ALTER TABLE calls DROP upstream_key, DROP tries, DROP session, DROP asked_model;
+    ALTER TYPE outcome DROP ATTRIBUTE upstream_key, DROP ATTRIBUTE tries;
+    ALTER TABLE calls DROP upstream_key, DROP tries;
     DROP TABLE call_tries, disabled_upstream_keys`)
   await allow(db, BEFORE)
   if (!(await db('operator_actions').whereIn('action', ADDED).first('id'))) await validate(db)

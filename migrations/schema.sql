@@ -293,9 +293,7 @@ CREATE TABLE calls (
   is_async boolean NOT NULL DEFAULT false, -- Whether its client asked not to wait for the answer.
   callback_url text, -- Where its client wants to be told of its end; null: nowhere.
   upstream_key text, -- The key of its upstream, by its name in the catalogue; null: unknown.
-  tries integer, -- How often upstreams were asked; null until it has ended.
-  session text, -- Whether its session was served by the same key before: hit, new or moved.
-  asked_model text, -- The first model of its list, where another one is charged; null where it is the model itself.
+  tries integer, -- How often upstreams were asked, where that is not once.
   units quantity, -- How many characters (speech) or searches (rerank) it is paid for.
   size text, -- The size that it is priced at: as asked for, else as it came (image).
   quality text, -- The quality that it is priced at: as asked for, else as it came (image).
