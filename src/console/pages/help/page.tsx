@@ -4,7 +4,6 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { getModels } from '../../api/endpoints.ts'
 import { Empty, ErrorMessage, Loading, Page } from '../../parts/basics.tsx'
-import { Collapsible } from '../../parts/collapsible.tsx'
 import { Guide as GuideContext, Markdown } from '../../parts/markdown.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import { account } from '../../state/account.ts'
@@ -23,7 +22,15 @@ export function HelpPage({ params: { folder, page } }: PageProps) {
   const guides = useLoad('guides', getGuides)
   const guide = guides.data?.find((one) => one.name === name)
   return (
-    <Page title={guide?.title ?? 'Help'} aside={<a href="/docs">API reference</a>}>
+    <Page
+      title={guide?.title ?? 'Help'}
+      aside={
+        <span class="row">
+          {name !== '' && <a href="/help">All guides</a>}
+          <a href="/docs">API reference</a>
+        </span>
+      }
+    >
       <ErrorMessage problem={guides.problem} retry={guides.reload} />
       {name === '' ? (
         guides.data ? (
@@ -38,14 +45,14 @@ export function HelpPage({ params: { folder, page } }: PageProps) {
           </Empty>
         </section>
       ) : (
-        <OneGuide key={name} name={name} guides={guides.data ?? []} />
+        <OneGuide key={name} name={name} />
       )}
     </Page>
   )
 }
 
-const Links = ({ guides, current }: { guides: Guide[]; current?: string }) => (
-  <>
+const AllGuides = ({ guides }: { guides: Guide[] }) => (
+  <nav class="panel guides" aria-label="Guides">
     {groupsFor().map((group) => (
       <div key={group} role="group" aria-label={GROUPS[group]}>
         <strong>{GROUPS[group]}</strong>
@@ -54,24 +61,16 @@ const Links = ({ guides, current }: { guides: Guide[]; current?: string }) => (
             .filter((one) => one.group === group)
             .map(({ name, title }) => (
               <li key={name}>
-                <a href={`/help/${name}`} aria-current={name === current ? 'page' : undefined}>
-                  {title}
-                </a>
+                <a href={`/help/${name}`}>{title}</a>
               </li>
             ))}
         </ul>
       </div>
     ))}
-  </>
-)
-
-const AllGuides = ({ guides }: { guides: Guide[] }) => (
-  <nav class="panel guides" aria-label="Guides">
-    <Links guides={guides} />
   </nav>
 )
 
-function OneGuide({ name, guides }: { name: string; guides: Guide[] }) {
+function OneGuide({ name }: { name: string }) {
   const page = useLoad(`guide ${name}`, () => getGuide(name))
   const models = useLoad(token.value === null ? 'no models' : 'models', async () =>
     token.value === null ? { data: [] } : getModels(),
@@ -87,23 +86,16 @@ function OneGuide({ name, guides }: { name: string; guides: Guide[] }) {
       document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView()
   }, [text])
   return (
-    <div class="guide">
-      <Collapsible name="Guides">
-        <nav class="guides" aria-label="Guides">
-          <Links guides={guides} current={name} />
-        </nav>
-      </Collapsible>
-      <article class="panel">
-        <ErrorMessage problem={page.problem} retry={page.reload} />
-        {text === undefined ? (
-          !page.problem && <Loading rows={14} />
-        ) : (
-          <GuideContext.Provider value={links}>
-            <Markdown text={text} />
-          </GuideContext.Provider>
-        )}
-      </article>
-    </div>
+    <article class="panel">
+      <ErrorMessage problem={page.problem} retry={page.reload} />
+      {text === undefined ? (
+        !page.problem && <Loading rows={14} />
+      ) : (
+        <GuideContext.Provider value={links}>
+          <Markdown text={text} />
+        </GuideContext.Provider>
+      )}
+    </article>
   )
 }
 
