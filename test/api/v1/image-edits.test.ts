@@ -200,7 +200,7 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
     expect([reply.status, reply.json.error.param]).to.deep.equal([400, 'n'])
   })
 
-  it('JSON with a list of one picture is an edit; of several, or at /v1/images/generations, it is refused', async () => {
+  it('JSON with a list of one picture is an edit; of several, or of pictures to make, it is refused', async () => {
     const prompt = prompted()
     const one = { image_url: PIXEL_URI }
     const ask = (images: unknown, path = EDITS) =>
