@@ -12,7 +12,6 @@ import {
   CHAT_COST,
   PRICES,
   FUNDS,
-  APART,
   TARGETS,
   aFundedAccount,
   ask,
@@ -20,7 +19,7 @@ import {
   everyProtocol,
   modelOf,
 } from './support/targets.ts'
-import type { Delivery, Target } from './support/targets.ts'
+import type { APART, Delivery, Target } from './support/targets.ts'
 
 /** How often the work was requested, and how often a provider would bill it. */
 type Bill = { sent: number; billed: number }

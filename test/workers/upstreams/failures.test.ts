@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { inspect } from 'node:util'
 import type { CustomersFault, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
-import { failureIn, retryAfterMs, statusFailure } from '../../../src/workers/upstreams/failures.ts'
+import { failureIn, statusFailure } from '../../../src/workers/upstreams/failures.ts'
+import { retryAfterMs } from '../../../src/workers/upstreams/pauses.ts'
 
 const KINDS: [status: number, body: unknown, kind: FailureKind][] = [
   [429, { error: { type: 'requests', code: 'rate_limit_exceeded', message: 'm' } }, 'rate_limited'],

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import type { KeyState } from '../../../src/shared/operators/key-states.ts'
 import type { KeyFault } from '../../../src/workers/upstreams/adapter.ts'
-import { limitEndsInMs, statusFailure } from '../../../src/workers/upstreams/failures.ts'
+import { statusFailure } from '../../../src/workers/upstreams/failures.ts'
+import { limitEndsInMs } from '../../../src/workers/upstreams/pauses.ts'
 import { stateAfter } from '../../../src/workers/upstreams/key-health.ts'
 
 const NOW = 1_800_000_000_000
