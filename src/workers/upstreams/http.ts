@@ -43,8 +43,8 @@ const TIMEOUTS: Timeouts = {
 const MAX_ERROR_BYTES = 64 * 1024
 
 /**
- * One request. `text`: JSON that is sent as it is. `path` is added to the upstream's base address; `url` is one that the
- * upstream itself named.
+ * One request. `text`: JSON that is sent as it is. `path` is added to the upstream's base address; `url` is one that
+ * the upstream itself named.
  */
 export type UpstreamRequest = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
