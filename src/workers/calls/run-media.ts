@@ -76,8 +76,8 @@ async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Su
       const adapter = adapterOf(route)
       const cost = shapeMicroUsd(route, request, request.n)
       const sent = references.requestFor(request, route, adapter)
-      const upload = references.uploadFor(request, route, adapter)
-      const context = { ...contextOf(route, run), upload, files: filesOf(deps, run) }
+      const uploads = references.uploadsFor(request, route, adapter)
+      const context = { ...contextOf(route, run), ...uploads, files: filesOf(deps, run) }
       return sendTo(run, route, async () =>
         adapter.kind === 'direct'
           ? { route, cost, done: await adapter.generate(sent, context) }

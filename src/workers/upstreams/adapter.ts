@@ -39,6 +39,8 @@ export type UpstreamContext = {
   callId: string
   /** The picture whose bytes an adapter that `uploads` sends; absent without one. */
   upload?: Reference | undefined
+  /** Those of an edit that names several pictures or a mask, by their addresses; absent without them. */
+  fetched?: ReadonlyMap<string, Reference> | undefined
   /** The files of the form that the call came as, in their order; absent where it was none. */
   files?: readonly UpstreamFile[] | undefined
   /** The dialect that a chat was asked in; chat completions where it is absent. */
