@@ -14,9 +14,17 @@ export type NamedFile = {
 /** The blocks of a file: its words, if it is a text, or a document behind what is known about it. */
 export function fileBlocks({ at, data, url, name, context, ...mark }: NamedFile): Block[] {
   const words = data === undefined ? null : wordsIn(data)
+  const uri = data === undefined ? '' : dataUri(data)
   if (words !== null) return [{ kind: 'text', text: [name, context, words].filter(Boolean).join('\n'), ...mark }]
   const about: Block[] = context === undefined ? [] : [{ kind: 'text', text: context }]
-  return [...about, { kind: 'document', url: url ?? data ?? '', at, ...(name !== undefined && { name }), ...mark }]
+  return [...about, { kind: 'document', url: url ?? uri, at, ...(name !== undefined && { name }), ...mark }]
+}
+
+/** The data of a file as a URI: some clients send base64 alone. */
+const dataUri = (data: string): string => {
+  if (/^data:/i.test(data)) return data
+  // What every PDF begins with.
+  return `data:${data.startsWith('JVBERi') ? FILE_TYPES.pdf : 'application/octet-stream'};base64,${data}`
 }
 
 const TEXT = /^data:text\/[^;,]*(?:;(?!base64)[^;,]*)*(;base64)?,/i
@@ -47,6 +55,12 @@ export const typeOfData = (url: string): string => TYPE.exec(url)?.[1]?.toLowerC
 
 /** Whether a document is fetched by the upstream. */
 export const isByAddress = (url: string): boolean => !/^data:/i.test(url)
+
+/** The name of a document as a file. Upstreams know a PDF by the end of its name. */
+export function fileNameOf({ url, name = 'document' }: { url: string; name?: string }): string {
+  const isPdf = isByAddress(url) || typeOfData(url) === FILE_TYPES.pdf
+  return isPdf && !/\.pdf$/i.test(name) ? `${name}.pdf` : name
+}
 
 /** The types of documents that protocols name. */
 export const FILE_TYPES = { pdf: 'application/pdf' } as const

@@ -4,6 +4,7 @@
  * takes. Calls come back under the names that they were asked for, and with ids that no earlier call has.
  */
 import { randomUUID } from 'node:crypto'
+import { decodedTwice } from '../../shared/chat/arguments.ts'
 import type { Block, CanonicalChat, Tool, ToolCall } from '../../shared/chat/canonical.ts'
 import type { AnswerEvent } from '../../shared/chat/events.ts'
 import type { Carries } from '../../shared/chat/features.ts'
@@ -58,7 +59,12 @@ function plainBlocks(blocks: readonly Block[], ids: CallIds, nameOf: (call: Tool
     const { isCustom, namespace: _namespace, ...call } = block
     const id = ids.ofCall(block.id)
     sent.set(block.id, id)
-    return { ...call, id, name: nameOf(block), args: isCustom ? JSON.stringify({ input: block.args }) : block.args }
+    return {
+      ...call,
+      id,
+      name: nameOf(block),
+      args: isCustom ? JSON.stringify({ input: block.args }) : decodedTwice(block.args),
+    }
   })
   return plain.map((block) => {
     const id = block.kind === 'reasoning' ? sent.get(block.id ?? '') : undefined

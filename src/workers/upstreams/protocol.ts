@@ -17,6 +17,7 @@ import { applyRules } from './body-rules.ts'
 import type { UpstreamHttp, UpstreamRequest } from './http.ts'
 import { withPlainTools } from './plain-tools.ts'
 import { dividedStops, withStopWords } from './stop-words.ts'
+import { orderedTurns } from './turn-order.ts'
 import type { Decoder, Translation } from './translation.ts'
 import { collected, encoded, readChat } from './translation.ts'
 
@@ -101,7 +102,8 @@ export function canonicalFor(
 ): { chat: CanonicalChat; translated: (decoder: Decoder) => Translation } {
   const { canonical, encoder } = dialectOf(dialect)
   const carries = carriesOf(route)
-  const { chat, restoring } = withPlainTools(canonical(request, open), carries)
+  const said = canonical(request, open)
+  const { chat, restoring } = withPlainTools({ ...said, turns: orderedTurns(said.turns) }, carries)
   const { sent, applied } = dividedStops(chat.stop, carries)
   const frames = encoder({ request, inputTokens: estimatedInput, callId, seal })
   return {

@@ -46,8 +46,15 @@ function turnsOf(messages: readonly ChatMessage[]): Turn[] {
     const { function_call: call } = message
     if (call) called.set(asFields(call).name, legacyId(index))
     const answered = message.role === 'function' ? called.get(message.name) : message.tool_call_id
-    return turnOf(message, index, isText(answered) ? answered : legacyId(index))
+    return withMark(turnOf(message, index, isText(answered) ? answered : legacyId(index)), message)
   })
+}
+
+/** The turn of a message: what marks a message marks its last block. */
+function withMark(turn: Turn, message: ChatMessage): Turn {
+  const last = turn.blocks.at(-1)
+  if (!last || last.kind === 'reasoning' || last.kind === 'special') return turn
+  return { ...turn, blocks: [...turn.blocks.slice(0, -1), { ...last, ...markOf(message) }] }
 }
 
 const legacyId = (index: number): string => `function_${index}`

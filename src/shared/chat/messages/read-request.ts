@@ -180,7 +180,10 @@ const urlOf = ({ type, url, media_type: mediaType, data }: Fields): string =>
 
 /** A tool that the client runs. One of the vendor's own kinds, such as its editor, has no schema of its own. */
 function toolOf(tool: Fields): Tool[] {
-  const { name, description, input_schema: schema, strict } = tool
+  const { name, input_schema: schema, strict, input_examples: examples } = tool
+  const shown = listOf(examples).map((example) => JSON.stringify(example))
+  const head = shown.length > 0 ? ['Examples of its input:'] : []
+  const description = [tool.description, ...head, ...shown].filter(isText).join('\n')
   return [
     {
       kind: 'function',

@@ -53,15 +53,20 @@ const inputImage = z.strictObject({
   file_id: z.null().optional(),
   ...breakpoint,
 })
-const inputFile = z.strictObject({
-  type: z.literal('input_file'),
-  file_data: text.nullish(),
-  file_url: text.nullish(),
-  filename: text.nullish(),
-  detail: text.nullish(),
-  file_id: z.null().optional(),
-  ...breakpoint,
-})
+const inputFile = z
+  .strictObject({
+    type: z.literal('input_file'),
+    file_data: text.nullish(),
+    file_url: text.nullish(),
+    filename: text.nullish(),
+    detail: text.nullish(),
+    file_id: z.null().optional(),
+    ...breakpoint,
+  })
+  .refine(({ file_data: data, file_url: url }) => Boolean(data ?? url), {
+    path: ['file_data'],
+    error: 'is required, or a file_url.',
+  })
 
 /** A file of the API's own, which is input that cannot be counted. */
 const fileId = z.looseObject({

@@ -66,18 +66,19 @@ const toolUse = ({ id, name, args, ...call }: ToolCall): Fields => ({
   ...cacheOf(call),
 })
 
-const TEXT_OR_POWER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?e[+-]?\d+/gi
+const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi
 
 /**
  * The arguments of a call; of those that were cut off what is complete, and of no object none. A number that would be
- * longer than it was paid for (`1e20` has 21 digits) is a text.
+ * longer than it was paid for (`1e20` has 21 digits), or would lose digits, is a text.
  */
 function inputOf(args: string): Fields {
-  const paid = args.replace(TEXT_OR_POWER, (one) =>
-    one.startsWith('"') || String(Number(one)).length <= one.length ? one : `"${one}"`,
-  )
+  const paid = args.replace(TEXT_OR_NUMBER, (one) => (one.startsWith('"') || isExact(one) ? one : `"${one}"`))
   return readCut(paid)
 }
+
+const isExact = (number: string): boolean =>
+  /^-?\d+$/.test(number) ? Number.isSafeInteger(Number(number)) : String(Number(number)).length <= number.length
 
 function toolResult({ callId, blocks, isError, ...result }: ToolResult): Fields {
   const content = blocksOf(blocks)

@@ -7,6 +7,7 @@ import type { CanonicalChat, Tool, ToolChoice } from '../../../shared/chat/canon
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { closedSchema } from '../schemas.ts'
+import { shortUser } from '../user-ids.ts'
 import { blocksOf, compact } from './blocks.ts'
 
 /** One turn of a conversation. */
@@ -20,7 +21,7 @@ export function bodyOf(chat: CanonicalChat, { model, allow }: Pick<Route, 'model
     stop_sequences: chat.stop.length > 0 ? chat.stop : undefined,
     ...toolsOf(chat),
     output_config: outputConfig(chat),
-    metadata: chat.user === undefined ? undefined : { user_id: chat.user },
+    metadata: chat.user === undefined ? undefined : { user_id: shortUser(chat.user) },
     ...allowed(chat, allow),
     ...sampling(chat, model),
   })

@@ -124,7 +124,9 @@ function sentBlock(block: Fields, ids: CallIds): Fields {
     case 'tool_result': {
       const { content, ...rest } = block
       const id = { tool_use_id: ids.ofResult(String(block.tool_use_id)) }
-      const said = spoken('content', content)
+      const words = spoken('content', content)
+      // The API refuses an error without content.
+      const said = words.content === undefined && block.is_error === true ? { content: NOTHING.content } : words
       return content !== undefined && said.content === undefined
         ? { ...rest, ...id }
         : changed(block, { ...said, ...id })

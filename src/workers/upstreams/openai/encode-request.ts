@@ -3,6 +3,7 @@ import type { Block, CanonicalChat, Tool, ToolChoice, ToolResult, Turn } from '.
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import type { Reasoning } from '../../../shared/chat/canonical.ts'
 import { CALL_SIGNATURE, CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'
+import { fileNameOf } from '../../../shared/chat/documents.ts'
 import { typedPicture } from '../../../shared/chat/picture-types.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { argumentsSchema } from '../schemas.ts'
@@ -93,7 +94,7 @@ function partOf(block: Block, { marks }: About): Fields[] {
       return [
         {
           type: 'file',
-          file: { filename: block.name ?? 'document.pdf', file_data: block.url },
+          file: { filename: fileNameOf(block), file_data: block.url },
           ...cacheOf(block, marks),
         },
       ]
@@ -167,7 +168,7 @@ function detailOf({ text, signature, sealed, format, id }: Reasoning, index: num
 }
 
 function toolMessage({ callId, blocks, isError }: ToolResult): Fields {
-  const text = blocks.map((block) => (block.kind === 'text' ? block.text : '')).join('\n')
+  const text = blocks.flatMap((block) => (block.kind === 'text' ? [block.text] : [])).join('\n')
   return { role: 'tool', tool_call_id: callId, content: isError ? `Error: ${text}` : text }
 }
 

@@ -11,11 +11,13 @@ import { shortUser } from '../user-ids.ts'
 
 /** The fields with shorter ids, the real types of pictures, whole schemas, and nothing about tools without tools. */
 export function corrected(fields: Fields): Fields {
-  const { messages, tools, parallel_tool_calls: parallel, user, safety_identifier: safety, ...rest } = fields
+  const { messages, tools, functions, parallel_tool_calls: parallel, ...others } = fields
+  const { user, safety_identifier: safety, ...rest } = others
   return {
     ...rest,
     messages: sentMessages(messages as ChatMessage[]),
     ...(tools !== undefined && { tools: listOf(tools).map(sentTool) }),
+    ...(functions !== undefined && { functions: listOf(functions).map(sentFunction) }),
     ...(parallel !== undefined && listOf(tools).length > 0 && { parallel_tool_calls: parallel }),
     ...(isText(user) && { user: shortUser(user) }),
     ...(isText(safety) && { safety_identifier: shortUser(safety) }),
@@ -41,10 +43,8 @@ function sentMessages(messages: readonly ChatMessage[]): ChatMessage[] {
   })
 }
 
-function sentTool(tool: Fields): Fields {
-  if (tool.type !== 'function') return tool
-  const { parameters, ...called } = asFields(tool.function)
-  return parameters === undefined
-    ? tool
-    : { ...tool, function: { ...called, parameters: argumentsSchema(asFields(parameters)) } }
-}
+const sentTool = (tool: Fields): Fields =>
+  tool.type === 'function' ? { ...tool, function: sentFunction(asFields(tool.function)) } : tool
+
+const sentFunction = ({ parameters, ...called }: Fields): Fields =>
+  parameters === undefined ? called : { ...called, parameters: argumentsSchema(asFields(parameters)) }

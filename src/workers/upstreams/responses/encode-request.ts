@@ -1,6 +1,6 @@
 /** From the canonical form of a chat to a request of the Responses API, for clients of another dialect. */
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../../../shared/chat/canonical.ts'
-import { isByAddress } from '../../../shared/chat/documents.ts'
+import { fileNameOf, isByAddress } from '../../../shared/chat/documents.ts'
 import { typedPicture } from '../../../shared/chat/picture-types.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { argumentsSchema } from '../schemas.ts'
@@ -68,8 +68,9 @@ function partOf(block: Block, role: Turn['role']): Fields[] {
     case 'image':
       return [{ type: 'input_image', image_url: typedPicture(block.url), detail: block.detail ?? 'auto' }]
     case 'document': {
-      const { url, name = 'document.pdf' } = block
-      return [{ type: 'input_file', ...(isByAddress(url) ? { file_url: url } : { filename: name, file_data: url }) }]
+      const { url } = block
+      const file = isByAddress(url) ? { file_url: url } : { filename: fileNameOf(block), file_data: url }
+      return [{ type: 'input_file', ...file }]
     }
     case 'special':
     // What another vendor's model thought cannot be verified here.

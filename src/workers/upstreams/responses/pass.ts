@@ -11,9 +11,10 @@ import { toolsOf } from '../../../shared/chat/responses/parts.ts'
 import { typedPicture } from '../../../shared/chat/picture-types.ts'
 import { PREFIXES, begunResponse, itemId } from '../../../shared/chat/responses/response.ts'
 import type { Seal } from '../../../shared/chat/seal.ts'
-import { asFields, isText } from '../../../shared/platform/fields.ts'
+import { asFields, isFields, isText, listOf } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
+import { argumentsSchema } from '../schemas.ts'
 import { CallIds } from '../sent-names.ts'
 import { PassThrough } from '../translation.ts'
 import { shortUser } from '../user-ids.ts'
@@ -27,6 +28,7 @@ export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>, op
   const ids = new CallIds(RESPONSES)
   return {
     ...sentFields(others, FIELDS.free, allow),
+    ...(others.tools !== undefined && others.tools !== null && { tools: listOf(others.tools).map(sentTool) }),
     ...(isText(others.user) && { user: shortUser(others.user) }),
     ...(isText(others.safety_identifier) && { safety_identifier: shortUser(others.safety_identifier) }),
     ...(hasTools(request) || others.parallel_tool_calls === undefined ? {} : { parallel_tool_calls: undefined }),
@@ -35,6 +37,13 @@ export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>, op
     max_output_tokens: limit,
     ...(allow.includes('service_tier') && isText(tier) && { service_tier: tier }),
   }
+}
+
+/** A tool whose schema, if it has one, has the properties that the API wants; so has each of a namespace. */
+function sentTool(tool: Fields): Fields {
+  const { type, parameters, tools } = tool
+  if (type === 'namespace') return { ...tool, tools: listOf(tools).map(sentTool) }
+  return isFields(parameters) ? { ...tool, parameters: argumentsSchema(parameters) } : tool
 }
 
 const withoutMode = ({ mode: _mode, ...rest }: Fields): Fields => rest
@@ -61,6 +70,8 @@ function sentItem(item: Fields, open: Seal['open'], ids: CallIds): Fields[] {
       return [{ ...sent, call_id: ids.ofResult(String(item.call_id)), output: sentParts(item.output) }]
     case 'message':
       return [{ ...sent, content: sentParts(item.content) }]
+    case 'additional_tools':
+      return [{ ...sent, tools: listOf(item.tools).map(sentTool) }]
     default:
       return [sent]
   }
