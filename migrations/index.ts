@@ -20,6 +20,7 @@ import * as uploads from './011_uploads.ts'
 import * as organisations from './012_organisations.ts'
 import * as rowRules from './013_row_rules.ts'
 import * as leftCalls from './014_left_calls.ts'
+import * as secondFactors from './018_second_factors.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -49,6 +50,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '012_organisations': organisations,
   '013_row_rules': rowRules,
   '014_left_calls': leftCalls,
+  '018_second_factors': secondFactors,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

@@ -35,6 +35,14 @@ import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { editMember, endMember, handOver, leaveOrganisation, showMembers } from './console/members.ts'
 import { endOrganisation, makeOrganisation, showAccounts, switchAccount } from './console/organisations.ts'
+import {
+  beginApp,
+  confirmApp,
+  passSecondFactor,
+  proveYourself,
+  removeApp,
+  showFactors,
+} from './console/second-factor.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
 import { showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
 import {
@@ -152,6 +160,12 @@ export const endpoints = [
   // `/api`: accounts, and how their users sign in.
   createAccount,
   login,
+  passSecondFactor,
+  showFactors,
+  beginApp,
+  confirmApp,
+  removeApp,
+  proveYourself,
   logout,
   showAccount,
   changeAccount,

@@ -10,6 +10,7 @@ import { cachedReading } from '../../shared/platform/process/cached.ts'
 import { givenSince } from '../../shared/ledger/sums.ts'
 import { mailBacklog } from '../../shared/mail/mails.ts'
 import { addressesOf } from '../../shared/operators/accounts.ts'
+import { factorAdvice } from '../../shared/sign-in/policy.ts'
 import { countReviews } from '../../shared/payments/orders.ts'
 import { credits, id, ok, time } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -70,6 +71,7 @@ const overview = z
     queues: z.array(queue),
     deadMails: z.int(),
     paymentsInReview: z.int(),
+    advice: z.array(z.string()).meta({ description: 'What the configuration should have, a sentence each.' }),
     dashboard: z.string().nullable().meta({ description: 'Where the dashboard of the queues is, if it is offered.' }),
   })
   .meta({ id: 'OperatorOverview' })
@@ -136,6 +138,7 @@ async function read({
     })),
     deadMails: mails.dead,
     paymentsInReview,
+    advice: factorAdvice(config),
     dashboard: config.DASHBOARD_PASSWORD ? DASHBOARD_PATH : null,
   }
 }

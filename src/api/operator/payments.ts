@@ -23,7 +23,7 @@ import { createCursors } from '../console/cursors.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { pageCursor, pageLimit, searchText, pathId } from '../endpoint/fields.ts'
-import { operator } from '../endpoint/auth.ts'
+import { operator, provenOperator } from '../endpoint/auth.ts'
 
 const declared = { tag: 'Operators', auth: operator, offered: sells } as const
 const params = pathId('payment', 'The `id` of a payment.')
@@ -139,6 +139,7 @@ export const syncAnyPayment = endpoint({
 /** Refunds a payment, or part of it. */
 export const refundAnyPayment = endpoint({
   ...declared,
+  auth: provenOperator,
   views: 'recorded',
   method: 'post',
   path: '/api/operator/payments/:id/refund',
@@ -168,6 +169,7 @@ export const refundAnyPayment = endpoint({
 /** Ends a review. */
 export const resolveAnyPayment = endpoint({
   ...declared,
+  auth: provenOperator,
   views: 'recorded',
   method: 'post',
   path: '/api/operator/payments/:id/resolve',

@@ -98,6 +98,10 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   webhook_changed: 'Disabled or enabled a webhook',
   webhook_rotated: 'Rotated a webhook',
   webhook_removed: 'Removed a webhook',
+  totp_added: 'Added their authenticator app',
+  totp_removed: 'Removed their authenticator app',
+  recovery_code_used: 'Signed in by a recovery code',
+  second_factor_reset: 'Removed a second factor',
 }
 
 const ACTION_CHOICES = [['', 'Everything'], ...Object.entries(ACTION_WORDS)] as (readonly [string, string])[]

@@ -51,6 +51,11 @@ function Figures({ overview }: { overview: Overview }) {
   return (
     <>
       <Waiting overview={overview} />
+      {overview.advice.map((sentence) => (
+        <p key={sentence} class="notice">
+          {sentence}
+        </p>
+      ))}
       <Money overview={overview} />
       <div class="columns">
         <section class="panel">
