@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../folders.ts'
 
-/** Seconds of the last measured run (`npm test -- --times`), of each stage and of each file of at least a second. */
+/** Seconds of the last measured run (`npm test -- --times`), of each stage and of each file that takes long. */
 export type Times = { stages: Record<string, number>; files: Record<string, number> }
 
 /** Where the times are recorded. */

@@ -122,6 +122,7 @@ import { countTokens } from './v1/messages/count-tokens.ts'
 import { createMessage } from './v1/messages/messages.ts'
 import { listModels, showModel } from './v1/models.ts'
 import { quoteCall } from './v1/quotes.ts'
+import { countInput } from './v1/responses/input-tokens.ts'
 import { createResponse } from './v1/responses/responses.ts'
 import { deleteVideo, fetchContent, listVideos, showVideo } from './v1/videos/stored.ts'
 import { createVideo } from './v1/videos/videos.ts'
@@ -151,6 +152,7 @@ export const endpoints = [
   createMessage,
   countTokens,
   createResponse,
+  countInput,
   showResponse,
   listInputItems,
   cancelResponse,

@@ -32,11 +32,11 @@ describe('the commands for an account over its life', () => {
   before(async () => {
     gateway = await startGateway()
   })
+  after(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
   beforeEach(async () => {
     account = await anAccount(gateway.db, 100)
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const run = async (name: string, args: string[], options: Options = {}) =>
     COMMANDS.find(({ usage }) => usage.startsWith(name))!.run(gateway.db, args, options)

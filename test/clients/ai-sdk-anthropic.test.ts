@@ -20,8 +20,8 @@ describe('the AI SDK with @ai-sdk/anthropic', () => {
     gateway = await startGateway({}, claudeAndGpt)
     account = await anAccount(gateway.db, 1_000_000)
   })
+  after(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   /** Steps that call both tools, and a last one that answers. Each is steered by a text behind the results. */
   function askedOf(model: string) {

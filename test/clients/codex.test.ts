@@ -44,11 +44,11 @@ describe('the Codex command line', () => {
     })
     account = await anAccount(gateway.db, 1_000_000)
   })
+  after(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await (gateway as Gateway | undefined)?.stop()
     if (folder) await rm(folder, { recursive: true, force: true })
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   /** A turn in a folder of its own, with nothing of this machine's but the command itself. */
   async function turn(model: string, prompt: string, key = account.key) {

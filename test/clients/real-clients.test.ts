@@ -25,11 +25,11 @@ describe('a client as it is on npm', () => {
     gateway = await startGateway({ GATEWAY_RATE_LIMIT: '1000' })
     baseURL = `${gateway.url}/v1`
   })
+  after(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
   beforeEach(async () => {
     account = await anAccount(gateway.db, 10_000)
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   for (const [name, Client] of [
     ['openai 6', OpenAI6],

@@ -24,8 +24,8 @@ describe('a client that speaks Responses by default', () => {
     baseURL = `${gateway.url}/v1`
     account = await anAccount(gateway.db, 100_000_000)
   })
+  after(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   for (const model of MODELS) {
     describe(`@ai-sdk/openai, its default provider, over ${model}`, () => {

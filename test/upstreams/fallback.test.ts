@@ -98,6 +98,7 @@ describe('a model of two upstreams', () => {
       add('narrow-and-hasty', 'chat', ['narrow'], { timeoutSeconds: 1 })
     })
   })
+  after(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway.stop()
     await Promise.all(Object.values(servers).map((one) => one.close()))
@@ -105,7 +106,6 @@ describe('a model of two upstreams', () => {
   beforeEach(async () => {
     account = await aFundedAccount(gateway)
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const call = (id: string, modality: Modality, prompt: string): Promise<Reply> =>
     ask(gateway, account, { protocol: 'openai', modality }, prompt, { more: { model: `${id}-${modality}` } })

@@ -66,6 +66,7 @@ describe('results in a bucket', function () {
       catalogue.models.push(modelEntry('linked-video', 'video', [{ upstream: 'linking', model: 'some/video' }]))
     })
   })
+  after(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway.stop()
     await Promise.all([s3.close(), scripted.close()])
@@ -77,7 +78,6 @@ describe('results in a bucket', function () {
   beforeEach(async () => {
     account = await aFundedAccount(gateway)
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const video = (prompt: string, model = 'replicate-video'): Promise<Reply> =>
     ask(gateway, account, { protocol: 'replicate', modality: 'video' }, prompt, { more: { model } })

@@ -11,8 +11,8 @@ describe('a worker', () => {
   before(async () => {
     gateway = await startGateway({ CHAT_CONCURRENCY: '6', ACCOUNT_SHARE: '1' })
   })
+  after(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   it('runs at most CHAT_CONCURRENCY chats at a time, whatever the number of its queue workers', async () => {
     const account = await anAccount(gateway.db, 100_000)

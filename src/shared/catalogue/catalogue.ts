@@ -52,6 +52,7 @@ const upstreamSchema = z.strictObject({
   apiKeyEnv: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+    .refine((name) => !(name in Object.prototype), 'must be the name of an environment variable')
     .optional(),
   results: z.enum(['store', 'link']).default('store'),
   headers: z.record(headerName, headerValue).default({}),

@@ -67,6 +67,7 @@ const TOO_LONG_SENTENCE = new RegExp(
     'token (count|limit)\\b.*(exceed|:)',
     'range of input length',
     'reduce (the|your) (length|prompt|messages)',
+    'exceeds? (the )?context limit',
   ].join('|'),
   'i',
 )
@@ -105,6 +106,9 @@ const OF_CONTENT_SENTENCE = new RegExp(
     'usage polic',
     '(inappropriate|sensitive|unsafe|harmful) (content|words?)',
     'content violates',
+    'content exists risk',
+    'blocked (due to|by) safety',
+    'prohibited_content',
   ].join('|'),
   'i',
 )

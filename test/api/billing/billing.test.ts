@@ -33,8 +33,8 @@ describe('buying credits', () => {
     })
     stripe = stripeAccountAt(gateway.sandbox.url, NAME)
   })
+  after(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   async function signUp(): Promise<Me> {
     const email = anEmail()

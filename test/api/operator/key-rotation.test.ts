@@ -13,8 +13,8 @@ describe('a key whose rotation an operator forces', () => {
   before(async () => {
     gateway = await startGateway()
   })
+  after(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const statusOf = async (key: string): Promise<number> => (await get(`${gateway.url}/v1/models`, key)).status
 

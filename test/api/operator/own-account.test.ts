@@ -17,8 +17,8 @@ describe("an operator's own account", () => {
       STRIPE_WEBHOOK_SECRET: 'whsec_of_own',
     })
   })
+  after(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   it('gets credits and money only from another operator', async () => {
     const [operator, another] = [await anAsker(gateway, 'admin'), await anAsker(gateway, 'admin')]

@@ -63,6 +63,8 @@ describe('a message whose upstream fails', () => {
         const id = reply.headers.get('x-call-id')!
         const fetched = await get(`${gateway.url}/v1/calls/${id}`, account.key)
         expect([fetched.status, fetched.text]).to.deep.equal([400, reply.text])
+        expect(reply.json.request_id).to.equal(id)
+        for (const { headers } of [reply, fetched]) expect(headers.get('request-id')).to.equal(id)
         const record = await recordOf(gateway.db, reply)
         expect(record).to.include({ status: 'failed', httpStatus: 400, credits: 0 })
         expect(record.errorType).to.equal(status === 413 ? 'context_length_exceeded' : 'upstream_refused')

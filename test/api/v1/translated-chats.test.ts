@@ -125,7 +125,10 @@ describe('a chat that is translated', () => {
           const expected =
             model === 'claude-chat'
               ? WEATHER
-              : { type: 'function', function: { name: 'weather', parameters: WEATHER.input_schema } }
+              : {
+                  type: 'function',
+                  function: { name: 'weather', parameters: { ...WEATHER.input_schema, properties: {} } },
+                }
           expect(tools).to.deep.equal([expected])
         }
       })

@@ -322,7 +322,15 @@ describe('the catalogue', () => {
   })
 
   const OWN = ['APP_SECRET', 'STRIPE_SECRET_KEY', 'DATABASE_URL', 'AWS_SECRET_ACCESS_KEY', 'PGPASSWORD', 'NODE_OPTIONS']
-  for (const apiKeyEnv of [...OWN, 'https_proxy', 'PATH', 'HOME', 'HEROKU_POSTGRESQL_BLUE_URL', 'npm_config_token']) {
+  for (const apiKeyEnv of [
+    ...OWN,
+    'https_proxy',
+    'PATH',
+    'HOME',
+    'HEROKU_POSTGRESQL_BLUE_URL',
+    '__proto__',
+    'toString',
+  ]) {
     it(`refuses ${apiKeyEnv} as the variable of an upstream's key`, () =>
       expect(faultsOf({ upstreams: { one: { ...upstreams.one, apiKeyEnv } }, models: [] })).to.have.nested.property(
         '[0].path',

@@ -77,7 +77,7 @@ describe('putting an answer together takes time in proportion to its pieces', ()
 
   it('blocks that wait for a call of a tool to end', () => {
     const encoded = (pieces: number): void => {
-      const encoder = new MessageEncoder(1)
+      const encoder = new MessageEncoder(1, () => '')
       encoder.framesOf({ is: 'block', block: 0, kind: 'tool_call', id: 'a', name: 'f' })
       for (let nth = 1; nth <= pieces; nth++) {
         encoder.framesOf({ is: 'block', block: nth, kind: 'text' })

@@ -24,11 +24,11 @@ describe('payments at Stripe', () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
     fixture = await paymentFixture(db)
   })
+  after(() => expectBooksToBalance(db))
   after(async () => {
     await fixture.stop()
     await db.destroy()
   })
-  afterEach(() => expectBooksToBalance(db))
 
   describe('payments', () => {
     const movements = async (id: string) => {

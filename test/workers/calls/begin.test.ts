@@ -17,8 +17,8 @@ describe('the begin of a call', () => {
   before(async () => {
     gateway = await startGateway()
   })
+  after(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   it('is written before the upstream is asked, for a stream and for a whole answer', async () => {
     const steps: string[] = []

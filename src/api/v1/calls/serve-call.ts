@@ -14,7 +14,6 @@ import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import { newCallId } from '../../../shared/reports/call-records.ts'
 import { unstreamed } from '../../../shared/requests/requests.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
-import { publicId } from '../../../shared/platform/ids.ts'
 import type { Declaration } from '../../endpoint/declaration.ts'
 import { longestBody, servedOf } from '../../endpoint/declaration.ts'
 import { longestForm } from '../../forms/declared-form.ts'
@@ -26,7 +25,7 @@ import { isJson, readForm } from '../../forms/read-form.ts'
 import type { RequestState, Served } from '../../middleware/request-context.ts'
 import { countersOf } from '../../endpoint/serve.ts'
 import { authenticateKey, mayCall, refuseHolder, identify, apiKeyToken } from '../../endpoint/auth.ts'
-import { beginAt } from '../../middleware/request-context.ts'
+import { beginAt, nameCall } from '../../middleware/request-context.ts'
 import { prefersAsync } from './answer-call.ts'
 import { bufferUpdates } from './placed-call.ts'
 import type { CallOrder } from './call-order.ts'
@@ -216,8 +215,8 @@ function assignCallId(
   principal: CallContext['state']['principal'],
 ): CallContext {
   const callId = newCallId()
-  ctx.res.setHeader('X-Call-Id', publicId('call', callId))
-  Object.assign(ctx.state, { principal, callId })
+  nameCall(ctx, callId)
+  Object.assign(ctx.state, { principal })
   return ctx as CallContext
 }
 

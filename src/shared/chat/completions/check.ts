@@ -88,3 +88,7 @@ function checkAddresses(messages: readonly ChatMessage[]): void {
 
 const badMessages = (param: string, fault: string): ApiError =>
   new ApiError('invalid_messages', { param, message: aboutField(param, fault) })
+
+/** The refusal of what is at a path: messages have a code of their own. */
+export const chatRefusal = (param: string, fault: string): ApiError =>
+  param.startsWith('messages') ? badMessages(param, fault) : fieldRefusal(param, fault)

@@ -49,7 +49,7 @@ function checked(body: Fields, model: BodyRules, headers: IncomingHttpHeaders, s
 }
 
 /** A refusal in the words of the API: the path of the field and what is wrong with it. */
-const refusal = (param: string, fault: string): ApiError =>
+export const refusal = (param: string, fault: string): ApiError =>
   new ApiError('invalid_request', { param, message: `${param}: ${fault}` })
 
 const WORDING: Wording = {

@@ -4,7 +4,7 @@ import { bytesAsJson } from '../../platform/json-bytes.ts'
 import type { CountingRules, Tokens } from '../../terms/pricing.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { Sized } from '../parts.ts'
-import { estimateOf, fixedTokensOf } from '../parts.ts'
+import { countOf, estimateOf, fixedTokensOf } from '../parts.ts'
 import { partsOf } from './parts.ts'
 
 const sizedOf = (request: ChatRequest): Sized => ({
@@ -16,6 +16,10 @@ const sizedOf = (request: ChatRequest): Sized => ({
 /** The input tokens that do not count by bytes. */
 export const fixedTokens = (request: ChatRequest, rules: CountingRules): number =>
   fixedTokensOf(sizedOf(request), rules)
+
+/** Our own count of the input of a request. */
+export const countMessages = ({ max_tokens: _limit, ...request }: ChatRequest, rules: CountingRules): number =>
+  countOf(bytesAsJson(request), partsOf(request), rules)
 
 /** The tokens of a request. */
 export const estimateMessages = (request: ChatRequest, rules: CountingRules): Tokens =>

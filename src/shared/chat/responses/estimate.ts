@@ -3,7 +3,7 @@ import { bytesAsJson } from '../../platform/json-bytes.ts'
 import type { CountingRules, Tokens } from '../../terms/pricing.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { Sized } from '../parts.ts'
-import { estimateOf, fixedTokensOf } from '../parts.ts'
+import { countOf, estimateOf, fixedTokensOf } from '../parts.ts'
 import { bytesOfWords, partsOf, toolsOf } from './parts.ts'
 
 /** The limit of the output if neither the request nor its model has one, in tokens. */
@@ -22,6 +22,12 @@ const sizedOf = (request: ChatRequest): Sized => ({
 /** The input tokens that do not count by bytes. */
 export const fixedTokens = (request: ChatRequest, rules: CountingRules): number =>
   fixedTokensOf(sizedOf(request), rules)
+
+/** Our own count of the input of a request. */
+export const countResponses = (
+  { max_tokens: _limit, messages: _messages, ...request }: ChatRequest,
+  rules: CountingRules,
+): number => countOf(bytesAsJson(request), partsOf(request), rules)
 
 /**
  * The tokens of a request. A text file counts by its data or by its words, whichever are more bytes: control characters

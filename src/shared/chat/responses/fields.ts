@@ -247,6 +247,9 @@ export const responsesBody = z.looseObject({
   client_metadata: jsonObject.nullish(),
 })
 
+/** How the catalogue names the mode of reasoning, of which one is billed at a price of its own. */
+export const MODE = 'reasoning.mode'
+
 /** The fields by their kinds. */
 export const FIELDS: FieldKinds = {
   free: new Set(Object.keys(responsesBody.shape)),
