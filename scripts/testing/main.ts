@@ -21,7 +21,7 @@ import { namesFiles, readArguments } from './arguments.ts'
 import { affectedTests, changedSince, readImporters } from './changed.ts'
 import { testFiles, timesFile } from './order.ts'
 import type { Times } from './order.ts'
-import { recordPassed, treeOf } from './tree.ts'
+import { checkOnce, recordPassed, treeOf } from './tree.ts'
 import { runTool, seconds } from '../tools.ts'
 
 /**
@@ -164,7 +164,7 @@ if (since !== undefined && files.length === 0) {
   console.log(`No test is affected by what has changed since ${since}.`)
   process.exit(0)
 }
-const checked = isWhole ? stage('check', check) : undefined
+const checked = isWhole ? stage('check', () => checkOnce(check)) : undefined
 const [, addresses] = await Promise.all([stage('build', built), stage('services', services)])
 if (addresses !== undefined && !interrupted) await stage('tests', () => runMocha(addresses, files))
 await checked

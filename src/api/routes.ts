@@ -30,7 +30,13 @@ import { accountEvents } from './console/events.ts'
 import { exportCalls, exportLedger, exportMembers } from './console/exports.ts'
 import { showGrants } from './console/grants.ts'
 import { editKey, endKey, makeKey, renewKey, showKeys } from './console/keys.ts'
-import { endInvitation, joinOrganisation, makeInvitation, showInvitations } from './console/invitations.ts'
+import {
+  endInvitation,
+  joinOrganisation,
+  makeInvitation,
+  showInvitation,
+  showInvitations,
+} from './console/invitations.ts'
 import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { editMember, endMember, handOver, leaveOrganisation, showMembers } from './console/members.ts'
@@ -44,7 +50,8 @@ import {
   showFactors,
 } from './console/second-factor.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
-import { showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
+import { showHourUsage, showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
+import { sendAgain, showDeliveries, showDelivery } from './console/webhook-deliveries.ts'
 import {
   editWebhook,
   endWebhook,
@@ -52,8 +59,6 @@ import {
   makeWebhook,
   renewCallback,
   renewWebhook,
-  sendAgain,
-  showDeliveries,
   showWebhook,
   showWebhooks,
   testWebhook,
@@ -67,6 +72,7 @@ import {
   showAnyPayment,
   syncAnyPayment,
 } from './operator/payments.ts'
+import { showLocalMails } from './static/local-mails.ts'
 import { serveMedia } from './static/media.ts'
 import {
   activateAccount,
@@ -91,7 +97,8 @@ import { endSessionOf, endSessionsOf, showLedgerOf, showSessionsOf } from './ope
 import { takeCredits } from './operator/deductions.ts'
 import { endAnyKey, endSecretOf, limitKey, showKeysOf } from './operator/keys.ts'
 import { showOverview } from './operator/overview.ts'
-import { discardMail, retryMail, showDeadMails, showUpstreams } from './operator/reports.ts'
+import { discardMail, retryMail, showDeadMails } from './operator/reports.ts'
+import { disableUpstreamKey, enableUpstreamKey, showUpstreams, testUpstreamKey } from './operator/upstreams.ts'
 import { exportActions, showActions } from './operator/actions.ts'
 import {
   editOperatorsWebhook,
@@ -100,6 +107,7 @@ import {
   renewOperatorsWebhook,
   sendOperatorsEventAgain,
   showOperatorsDeliveries,
+  showOperatorsDelivery,
   showOperatorsWebhook,
   showOperatorsWebhooks,
   testOperatorsWebhook,
@@ -201,6 +209,7 @@ export const endpoints = [
   makeInvitation,
   showInvitations,
   joinOrganisation,
+  showInvitation,
   endInvitation,
   // `/api`: the keys of an account, and what was called, used and paid.
   makeKey,
@@ -220,6 +229,7 @@ export const endpoints = [
   exportMembers,
   showGrants,
   showUsage,
+  showHourUsage,
   showKeyUsage,
   showMemberUsage,
   showLatency,
@@ -244,6 +254,7 @@ export const endpoints = [
   renewWebhook,
   testWebhook,
   showDeliveries,
+  showDelivery,
   sendAgain,
   // `/api/operator`: for accounts whose role is `admin`.
   showOverview,
@@ -269,6 +280,9 @@ export const endpoints = [
   retryMail,
   discardMail,
   showUpstreams,
+  disableUpstreamKey,
+  enableUpstreamKey,
+  testUpstreamKey,
   showMargins,
   showActions,
   exportActions,
@@ -282,6 +296,7 @@ export const endpoints = [
   renewOperatorsWebhook,
   testOperatorsWebhook,
   showOperatorsDeliveries,
+  showOperatorsDelivery,
   sendOperatorsEventAgain,
   endOperatorsWebhook,
   showCatalogue,
@@ -301,6 +316,7 @@ export const endpoints = [
   showDebts,
   forgiveDebtOf,
   // Results, health and metrics.
+  showLocalMails,
   showBanner,
   receiveStripeEvent,
   serveMedia,

@@ -52,7 +52,7 @@ describe('the commands that take an address', () => {
     const content = { ...sandboxCatalogue('http://127.0.0.1:9'), groups: { partner: {} } }
     await applyCatalogue(db, { content, source: 'command', operator: null, note: null, expect: null })
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
   const run = async (name: string, named: string, { args = [], options = {} }: Row = ROWS[name]!) => {

@@ -32,7 +32,7 @@ describe("the operator's commands of payments", () => {
       STRIPE_API_BASE: fixture.sandbox.url,
     })
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(async () => {
     for (const name of ['PAYMENTS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'STRIPE_API_BASE'])
       if (environment[name] === undefined) delete process.env[name]

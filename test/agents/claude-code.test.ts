@@ -108,7 +108,7 @@ describe('Claude Code', () => {
       }
     })
   })
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway?.stop()
     await scripted?.close()

@@ -28,7 +28,7 @@ const operations: readonly Endpoint[] = endpoints
 const isPage = (path: string | RegExp): boolean =>
   path instanceof RegExp ||
   CONSOLE_PATHS.includes(path) ||
-  /^\/(docs|console\/.*|docs\/.*|pages\/.*|openapi\.json|admin\/queues.*)$/.test(path)
+  /^\/(dev\/mail|console\/.*|pages\/.*|openapi\.json|admin\/queues.*)$/.test(path)
 
 const nameOf = ({ method, path }: { method: string; path: string }): string => `${method.toUpperCase()} ${path}`
 

@@ -65,7 +65,7 @@ const RUNNERS: Record<string, (code: string) => [command: string, args: string[]
 describe('the code that the console shows', () => {
   // Where its packages are found, and what it writes is in nobody's way.
   const folder = mkdtempSync(join(root, '.samples-'))
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(() => rmSync(folder, { recursive: true }))
   let gateway: Gateway
   let account: TestAccount

@@ -56,7 +56,7 @@ describe('a catalogue that changes under load', () => {
       places.push(`http://127.0.0.1:${port}`)
     }
   })
-  after(() => expectBooksToBalance(town.db))
+  afterEach(() => expectBooksToBalance(town.db))
   after(async () => {
     redis.disconnect()
     await town.end()

@@ -28,7 +28,7 @@ describe('workers and the calls that could end them', function () {
     town = await install(sandbox)
     web = await town.start('web')
   })
-  after(() => expectBooksToBalance(town.db))
+  afterEach(() => expectBooksToBalance(town.db))
   after(async () => {
     await town.end()
     await sandbox.close()

@@ -27,7 +27,7 @@ describe('a video that is deleted while a process is killed', function () {
     town = await install(sandbox)
     web = await town.start('web')
   })
-  after(() => expectBooksToBalance(town.db))
+  afterEach(() => expectBooksToBalance(town.db))
   after(async () => {
     await town.end()
     await sandbox.close()

@@ -42,7 +42,7 @@ describe('a gateway under load', function () {
     town = await install(sandbox, { CHAT_CONCURRENCY: String(CONCURRENCY) })
     ;[web, worker] = await Promise.all([town.start('web'), town.start('worker')])
   })
-  after(() => expectBooksToBalance(town.db))
+  afterEach(() => expectBooksToBalance(town.db))
   after(async () => {
     await town.end()
     await sandbox.close()

@@ -49,7 +49,7 @@ describe('an event', () => {
     town = await install(sandbox)
     web = await town.start(...startOf('web'))
   })
-  after(() => expectBooksToBalance(town.db))
+  afterEach(() => expectBooksToBalance(town.db))
   after(async () => {
     await town.end()
     await sandbox.close()

@@ -34,7 +34,7 @@ describe('a failover of Redis', () => {
     gateway = await startGateway({ REDIS_URL, LOG_LEVEL: 'silent' })
     account = await anAccount(gateway.db, 100_000)
   })
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway.stop()
     address.close()

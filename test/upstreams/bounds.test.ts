@@ -37,7 +37,7 @@ describe('the memory of the processes', function () {
     account = await aFundedAccount(gateway)
     await times(5, () => ask(gateway, account, chat, prompted()))
   })
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await worker?.stop()
     await gateway?.stop()

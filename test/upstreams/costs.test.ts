@@ -65,7 +65,7 @@ describe('what a call costs its operator', function () {
     })
     account = await anAccount(gateway.db, 1_000_000)
   })
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway.stop()
     await first.close()

@@ -42,7 +42,7 @@ describe('a chat that is cut', function () {
       catalogue.models.push(modelEntry('unreachable-openai-chat', 'chat', [{ upstream: 'unreachable', model: 'm' }]))
     })
   })
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway.stop()
     await scripted.close()

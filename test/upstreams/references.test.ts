@@ -99,7 +99,7 @@ describe('the images that customers name', function () {
     const settings = { resolver, dial, timeouts: { connect: 2000 }, mostFailures: 40, pace: { graceMs: 1000 } }
     worker = await startWorker(gateway.config, createLog('error', 'worker'), 500, settings)
   })
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await worker.stop()
     await gateway.stop()

@@ -43,7 +43,7 @@ describe('a chat that the openai SDK streams', () => {
   before(async () => {
     gateway = await startGateway({}, everyProtocol)
   })
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
   beforeEach(async () => {
     account = await aFundedAccount(gateway)

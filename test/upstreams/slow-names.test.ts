@@ -42,7 +42,7 @@ describe('names that a customer chose', function () {
     const resolver = createNameResolver({ servers: [dns.address], files: { hosts: new Map(), search: [], ndots: 1 } })
     worker = await startWorker(gateway.config, createLog('error', 'worker'), 500, { resolver })
   })
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await worker.stop()
     await gateway.stop()

@@ -45,7 +45,7 @@ describe('a chat stream', () => {
       events: videoEvents(rich),
     }
   })
-  after(() => expectBooksToBalance(gateway.db))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
   beforeEach(async () => {
     account = await aFundedAccount(gateway)

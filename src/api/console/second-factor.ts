@@ -62,8 +62,8 @@ export const beginApp = endpoint({
   path: '/api/auth/totp',
   summary: 'Begin to add an authenticator app',
   description:
-    'Needs a login, or a password by `POST /api/auth/proof`, of the last 5 minutes. The app counts from its first right ' +
-    'code on.',
+    'Needs a login, or a password by `POST /api/auth/proof`, of the last 5 minutes. The app counts from its first ' +
+    'right code on.',
   body: 'ignored',
   answers: {
     200: {

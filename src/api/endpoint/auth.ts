@@ -113,6 +113,17 @@ export const provenOperator: typeof operator = {
   },
 }
 
+/** A user who is logged in; with `PUBLIC_CATALOGUE` also a visitor without a token: null. */
+export const visitor: Auth<LiveSession | null> = {
+  scheme: 'sessionToken',
+  errors: session.errors,
+  find: (deps) => {
+    const find = session.find(deps)
+    const isOpen = deps.config.PUBLIC_CATALOGUE === 'on'
+    return async (ctx) => (isOpen && ctx.get('authorization') === '' ? null : find(ctx))
+  },
+}
+
 async function sessionOf(
   { db, config }: Pick<WebDeps, 'db' | 'config'>,
   ctx: ParameterizedContext<RequestState>,
@@ -180,7 +191,8 @@ const TOKEN = /^[\w.~+/=-]{1,512}$/
 const SCHEME = /^bearer(?: +|$)/i
 
 /** The text after `Bearer` in an Authorization header; nothing under another scheme. */
-const behindBearer = (header: string): string => (SCHEME.test(header) ? header.replace(SCHEME, '').trimEnd() : '')
+export const behindBearer = (header: string): string =>
+  SCHEME.test(header) ? header.replace(SCHEME, '').trimEnd() : ''
 
 /** The token in an Authorization header. @throws ApiError unauthorized if it has no token. */
 export function bearerToken(header: string): string {

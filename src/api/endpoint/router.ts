@@ -9,6 +9,7 @@ import { showTokens } from './auth.ts'
 import type { Endpoint } from './declaration.ts'
 import type { WebDeps } from '../deps.ts'
 import { routeDocs } from '../static/docs.ts'
+import { routeHelp } from '../static/help.ts'
 import type { Envelope, RequestState } from '../middleware/request-context.ts'
 import { DASHBOARD_PATH, createDashboard } from '../ops/dashboard.ts'
 import { GATEWAY_PATHS, endpoints } from '../routes.ts'
@@ -46,6 +47,7 @@ export function createTable(deps: WebDeps): Table {
   }
   const page = routeConsole(router, deps.config, (ctx, next) => refusePrograms(at)(ctx, next))
   routeDocs(router, deps, endpoints)
+  routeHelp(router)
   const at = tableOf(router)
   return {
     router,

@@ -1,6 +1,6 @@
 /**
- * The cookie that binds the steps of a sign-in to one browser: a random secret, which no page can read and no other site
- * can set. It identifies nobody.
+ * The cookie that binds the steps of a sign-in to one browser: a random secret, which no page can read and no other
+ * site can set. It identifies nobody.
  */
 import { randomBytes } from 'node:crypto'
 import type { Context } from 'koa'

@@ -164,14 +164,14 @@ export function beginAt(ctx: ParameterizedContext<RequestState>, endpoint: Serve
 /** Names the call that a request places or joins, in its headers and, if it fails, in its body. */
 export function nameCall(ctx: ParameterizedContext<RequestState>, callId: CallId): void {
   ctx.state.callId = callId
-  ctx.res.setHeader('X-Call-Id', publicId('call', callId))
+  ctx.set('X-Call-Id', publicId('call', callId))
   setRequestId(ctx)
 }
 
 /** Takes the name of a call back, of which there is no record. */
 export function forgetCall(ctx: ParameterizedContext<RequestState>): void {
   delete ctx.state.callId
-  ctx.res.removeHeader('X-Call-Id')
+  ctx.remove('X-Call-Id')
   setRequestId(ctx)
 }
 

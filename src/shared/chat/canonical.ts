@@ -54,8 +54,8 @@ export type Document = { kind: 'document'; url: string; name?: string; at: strin
 
 /**
  * What only some protocols have a form for: a part of a kind that its vendor knows and the model prices (`parts`), one
- * of the Messages API in another dialect (`messages_parts`), quotes from a document (`citations`), a change of the tools
- * in the middle of a conversation (`tool_changes`), or of the configuration (`configuration`).
+ * of the Messages API in another dialect (`messages_parts`), quotes from a document (`citations`), a change of the
+ * tools in the middle of a conversation (`tool_changes`), or of the configuration (`configuration`).
  */
 export type Special = {
   kind: 'special'

@@ -153,13 +153,15 @@ function* withInner(blocks: readonly Block[]): Generator<Block> {
 
 /** The path of the first result of a tool that answers no call before it, or one that has its result. */
 function looseResult(turns: readonly Turn[]): string | null {
-  const open: string[] = []
+  const open = new Map<string, number>()
+  const add = (id: string, count: number): number => {
+    const left = (open.get(id) ?? 0) + count
+    open.set(id, left)
+    return left
+  }
   for (const block of turns.flatMap(({ blocks }) => blocks)) {
-    if (block.kind === 'tool_call') open.push(block.id)
-    if (block.kind !== 'tool_result') continue
-    const at = open.indexOf(block.callId)
-    if (at < 0) return block.at
-    open.splice(at, 1)
+    if (block.kind === 'tool_call') add(block.id, 1)
+    else if (block.kind === 'tool_result' && add(block.callId, -1) < 0) return block.at
   }
   return null
 }

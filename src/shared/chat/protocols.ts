@@ -40,6 +40,10 @@ export function refusedBy(chat: CanonicalChat, route: Route): string | null {
   return unnamedFields(chat).find((name) => !isAllowed(name)) ?? null
 }
 
+/** Whether one of these routes speaks a dialect. */
+export const speaks = (routes: readonly Pick<Route, 'upstream'>[], dialect: Dialect): boolean =>
+  routes.some(({ upstream: { protocol } }) => CHAT_PROTOCOLS[protocol as ChatProtocol].dialect === dialect)
+
 /** The first thing that a request asks for and a route cannot carry; null where it carries everything. */
 function missingAt(request: ChatRequest, dialect: Dialect, chat: () => CanonicalChat, route: Route): string | null {
   if (CHAT_PROTOCOLS[route.upstream.protocol as ChatProtocol].dialect !== dialect) return refusedBy(chat(), route)

@@ -78,6 +78,13 @@ export async function openSession(
   return rowCount === 1 ? { sessionId, token } : null
 }
 
+/** Whether the user of a session lacks a second factor. Nobody is looked up where nobody must have one. */
+const MUST_ADD_FACTOR: Record<SecondFactorPolicy, string> = {
+  optional: 'false',
+  operators: `(SELECT u.role = 'admin' AND NOT u.has_second_factor FROM users u WHERE u.id = s.user_id)`,
+  all: '(SELECT NOT u.has_second_factor FROM users u WHERE u.id = s.user_id)',
+}
+
 /**
  * The live session of a token; null for one that is malformed (without a query), unknown, ended or expired, and while
  * its account is suspended. Notes the visit, at most once a minute.
@@ -95,14 +102,13 @@ export async function findSession(
       s.last_seen_at < now() - interval '1 minute' AS unnoted,
       coalesce(s.proved_at, s.created_at) > now() - interval '5 minutes' AS "isFresh",
       greatest(s.created_at, s.proved_at, s.code_at) > now() - interval '15 minutes' AS "isProven",
-      CASE WHEN :policy = 'optional' THEN false ELSE (SELECT NOT u.has_second_factor AND (:policy = 'all' OR
-        u.role = 'admin') FROM users u WHERE u.id = s.user_id) END AS "mustAddFactor"
+      ${MUST_ADD_FACTOR[policy]} AS "mustAddFactor"
     FROM sessions s JOIN accounts acc ON acc.id = s.account_id
       JOIN members m ON m.user_id = s.user_id AND m.account_id = s.account_id
     WHERE s.token_hash = :hash AND s.expires_at > now() AND acc.status = 'active'`,
-      { policy, hash: hashOf(token) },
+      { hash: hashOf(token) },
     )
-    .options({ name: 'find_session' })
+    .options({ name: `find_session_${policy}` })
   if (!rows[0]) return null
   const { unnoted, ...session } = rows[0]
   if (unnoted) await db('sessions').where({ id: session.sessionId }).update({ last_seen_at: db.fn.now() })
@@ -195,10 +201,11 @@ export async function listSessions(db: Db, userId: UserId, current: SessionId | 
   }))
 }
 
-/** How many live sessions a user has. */
-export async function countSessions(db: Db | Trx, userId: UserId): Promise<number> {
+/** How many live sessions a user has, but for the one with the token `except`. */
+export async function countSessions(db: Db | Trx, userId: UserId, except = ''): Promise<number> {
   const row = await db('sessions')
     .where({ user_id: userId })
+    .whereNot({ token_hash: hashOf(except) })
     .where('expires_at', '>', db.fn.now())
     .count({ live: '*' })
     .first<{ live: number }>()

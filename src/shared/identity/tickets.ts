@@ -1,7 +1,7 @@
 /**
- * Tickets: logins whose password was right, and which wait for the second factor. A ticket is 32 random bytes, base64url,
- * and works once, within 5 minutes by the clock of Postgres, in the browser that got it. Five wrong codes end it, and so
- * does another password. Only SHA-256s are stored.
+ * Tickets: logins whose password was right, and which wait for the second factor. A ticket is 32 random bytes,
+ * base64url, and works once, within 5 minutes by the clock of Postgres, in the browser that got it. Five wrong codes
+ * end it, and so does another password. Only SHA-256s are stored.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { UserId } from '../platform/ids.ts'

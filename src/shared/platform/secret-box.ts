@@ -1,4 +1,4 @@
-/** Secrets as they rest: encrypted under a key that is derived from APP_SECRET for a purpose, each for its own owner. */
+/** Secrets as they rest: encrypted under a key derived from APP_SECRET for a purpose, each for its own owner. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import type { Config } from './config/config.ts'
 

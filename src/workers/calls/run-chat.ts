@@ -105,6 +105,7 @@ const chatContextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): Ups
   dialect: run.job.dialect,
   estimatedInput: run.bounds.estimate.input,
   betas: run.job.betas,
+  written: run.written,
   seal: sealFor(config.APP_SECRET, { accountId: run.job.accountId, route: `${route.upstream.name} ${route.model}` }),
   onSkipped: () => log.warn({ ...aboutRun(run), upstream: route.upstream.name }, 'an event was skipped'),
 })

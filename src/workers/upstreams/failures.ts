@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { saysAnything } from '../../shared/chat/deltas.ts'
 import { isWord } from '../../shared/platform/process/log.ts'
-import type { CustomersFault, FailureKind } from './adapter.ts'
+import type { CustomersFault, FailureKind, KeyFault } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
 import { asFields, isFields, isText, objectOf } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
@@ -157,17 +157,36 @@ function kindOfStatus(status: number): FailureKind {
   return status >= 500 ? 'unknown' : 'rejected'
 }
 
+type Meaning = { kind: FailureKind; fault?: CustomersFault; keyFault?: KeyFault }
+
 /** What an error means for the request, or for the credit that pays it; null if it concerns neither. */
-function meaningOf(error: Fields, status: number | null): { kind: FailureKind; fault?: CustomersFault } | null {
+function meaningOf(error: Fields, status: number | null): Meaning | null {
   const words = wordsOf(error).map((word) => word.toLowerCase())
   const sentence = OF_REQUEST.has(status) ? (messageIn(error) ?? '') : ''
   const says = (codes: ReadonlySet<string>, pattern: RegExp, text = sentence): boolean =>
     words.some((word) => codes.has(word)) || pattern.test(text)
-  if (says(QUOTA, QUOTA_SENTENCE, messageIn(error) ?? '')) return { kind: 'not_served' }
+  if (says(QUOTA, QUOTA_SENTENCE, messageIn(error) ?? '')) return { kind: 'not_served', keyFault: 'empty' }
   if (status === 429 || words.some((word) => WORDS[word] === 'rate_limited')) return null
   if (says(OF_CONTENT, OF_CONTENT_SENTENCE)) return { kind: 'rejected', fault: 'content_policy' }
   if (status === 413 || says(TOO_LONG, TOO_LONG_SENTENCE)) return { kind: 'rejected', fault: 'context_length_exceeded' }
   return null
+}
+
+/** What a 404 may be about that is not a model: a customer can name what does not exist. */
+const OF_ANOTHER_THING =
+  /\b(file|image|picture|response|item|conversation|document|container|video|url|tool|prompt)s?\b/i
+
+/** What a refusal shows of the key; null if nothing. @param status of HTTP, or as the answer states it */
+function keyFaultOf(kind: FailureKind, status: number | null, error: Fields): KeyFault | null {
+  if (kind === 'rate_limited') return 'limited'
+  if (kind !== 'not_served') return null
+  const words = wordsOf(error).map((word) => word.toLowerCase())
+  const isMissing = status === 404 || (status === null && /not_found/.test(words.join(' ')))
+  if (status === 402) return 'empty'
+  if (!isMissing) return 'refused'
+  const sentence = messageIn(error) ?? ''
+  const isOfModel = words.includes('model_not_found') || /\bmodel\b/i.test(sentence) || !OF_ANOTHER_THING.test(sentence)
+  return isOfModel ? 'no_model' : null
 }
 
 /** The failure that an HTTP answer other than 2xx is. `body` is its text, JSON or not. */
@@ -180,6 +199,8 @@ export function statusFailure(status: number, headers: IncomingHttpHeaders, body
   return new UpstreamError(kind, `HTTP ${status}${inBrackets(words)}`, {
     status,
     retryAfterMs: kind === 'rejected' || kind === 'not_served' ? null : retryAfterMs(headers),
+    keyFault: meaning?.keyFault ?? keyFaultOf(kind, status, error),
+    resetMs: kind === 'rate_limited' ? limitEndsInMs(headers) : null,
     code: isText(falType) ? falType : words[0],
     type: textIn(error.type),
     said: quote(messageIn(error) ?? body),
@@ -202,6 +223,7 @@ export function failureIn(body: unknown, event?: string): UpstreamError | null {
   const meaning = meaningOf(error, code)
   const kind = meaning?.kind ?? known ?? (code === null ? 'unknown' : kindOfStatus(code))
   return new UpstreamError(kind, `an error in the answer${inBrackets(words)}`, {
+    keyFault: meaning?.keyFault ?? keyFaultOf(kind, code, error),
     code: words[0],
     type: textIn(error.type),
     said: quote(messageIn(error) ?? JSON.stringify(found)),
@@ -286,9 +308,49 @@ const isTimeout = (reason: unknown): boolean => reason instanceof Error && reaso
 
 /** How long an answer's headers ask to wait, in ms, at most MAX_RETRY_AFTER_MS; null where they do not. */
 export function retryAfterMs(headers: IncomingHttpHeaders, now = Date.now()): number | null {
+  const asked = askedPauseMs(headers, now)
+  return asked === null ? null : Math.min(asked, MAX_RETRY_AFTER_MS)
+}
+
+/** The whole pause that `Retry-After` asks for, in ms; null without one. */
+function askedPauseMs(headers: IncomingHttpHeaders, now: number): number | null {
   const ms = Number.parseFloat(String(headers['retry-after-ms'] ?? ''))
   const asked = Number.isFinite(ms) ? ms : pauseOf(String(headers['retry-after'] ?? ''), now)
-  return asked === null ? null : Math.min(Math.max(0, Math.ceil(asked)), MAX_RETRY_AFTER_MS)
+  return asked === null ? null : Math.max(0, Math.ceil(asked))
+}
+
+/**
+ * When a rate limit ends, in ms from now: by `Retry-After`, else by the last `x-ratelimit-reset-…` of a limit of which
+ * nothing remains. Null where neither is there.
+ */
+export function limitEndsInMs(headers: IncomingHttpHeaders, now = Date.now()): number | null {
+  const asked = askedPauseMs(headers, now)
+  if (asked !== null) return asked
+  const resets = Object.entries(headers).flatMap(([name, value]) => {
+    const found = /^x-ratelimit-reset(-.+)?$/.exec(name)
+    if (!found || Number(headers[`x-ratelimit-remaining${found[1] ?? ''}`] ?? NaN) !== 0) return []
+    const ms = resetOf(String(value), now)
+    return ms === null ? [] : [Math.max(0, Math.ceil(ms))]
+  })
+  return resets.length === 0 ? null : Math.max(...resets)
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** A reset: `1m30.5s`, seconds, a time in Unix seconds or milliseconds, or a date. In ms from now. */
+function resetOf(text: string, now: number): number | null {
+  const trimmed = text.trim()
+  if (/^(\d+(\.\d+)?(ms|[smhd]))+$/.test(trimmed)) {
+    const parts = [...trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)]
+    return parts.reduce((sum, [, number, unit]) => sum + Number(number) * UNITS[unit!]!, 0)
+  }
+  if (/^\d+(\.\d+)?$/.test(trimmed)) {
+    const number = Number(trimmed)
+    if (number > 1e11) return number - now
+    return number > 1e8 ? number * 1000 - now : number * 1000
+  }
+  const date = Date.parse(trimmed)
+  return Number.isNaN(date) ? null : date - now
 }
 
 function pauseOf(header: string, now: number): number | null {

@@ -10,6 +10,7 @@ import { dialectOf } from '../../shared/chat/dialect.ts'
 import { carriesOf } from '../../shared/chat/protocols.ts'
 import { NO_SEAL } from '../../shared/chat/seal.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
+import { writtenOver } from '../../shared/platform/json-edits.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { ChatAdapter, TakeEvent, UpstreamContext } from './adapter.ts'
 import { applyRules } from './body-rules.ts'
@@ -56,7 +57,8 @@ export function protocol(http: UpstreamHttp, parts: ProtocolParts): ChatAdapter 
   const { dialect } = parts
   async function ask(request: ChatRequest, context: UpstreamContext, stream: boolean, take: TakeEvent): Promise<void> {
     const { body, translation } = asked(parts, request, context, stream)
-    await readChat(await http.body(postOf(body, parts, context, stream), context), translation, context, take)
+    const post = { ...postOf(body, parts, context, stream), body: sentAs(body, parts, context) }
+    await readChat(await http.body(post, context), translation, context, take)
   }
   return {
     dialect,
@@ -77,6 +79,14 @@ export function asked(
   const { body, translation } = isOwn ? pass(request, context) : translating(encode, request, context)
   return { body: sentBody(complete(body, stream), context.route, stream), translation }
 }
+
+/** What is sent: in the dialect of its client as that has written it, with what is to be changed. */
+const sentAs = (
+  body: Fields,
+  { dialect }: Pick<ProtocolParts, 'dialect'>,
+  { dialect: own = 'chat', written }: UpstreamContext,
+): { json: Fields } | { text: string } =>
+  written && own === dialect ? { text: writtenOver(written.text, written.fields, body) } : { json: body }
 
 function translating(encode: ProtocolParts['encode'], request: ChatRequest, context: UpstreamContext) {
   const { chat, translated } = canonicalFor(request, context)

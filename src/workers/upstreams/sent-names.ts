@@ -14,68 +14,90 @@ const NUMBER = 8
 
 const inAlphabet = (text: string): string => text.replace(/[^A-Za-z0-9_-]/g, '_') || '_'
 
-/** A name that nothing in `taken` has: this one, or with a number behind it. */
-function free(name: string, taken: { has: (name: string) => boolean }, longest: number): string {
-  if (!taken.has(name)) return name
-  const stem = name.slice(0, longest - NUMBER)
-  for (let count = 2; ; count++) if (!taken.has(`${stem}_${count}`)) return `${stem}_${count}`
+/** Names of which no two are the same. */
+class DistinctNames {
+  private readonly taken = new Set<string>()
+  private readonly counts = new Map<string, number>()
+  private readonly longest: number
+
+  constructor(longest: number) {
+    this.longest = longest
+  }
+
+  /** This name, or where it is taken the same with a number behind it. */
+  take(name: string): string {
+    let free = name
+    for (const stem = name.slice(0, this.longest - NUMBER); this.taken.has(free);) {
+      const count = (this.counts.get(stem) ?? 1) + 1
+      this.counts.set(stem, count)
+      free = `${stem}_${count}`
+    }
+    this.taken.add(free)
+    return free
+  }
 }
 
 /** The names of tools of one request: letters, digits, `_` and `-`; no two have the same. */
 export class SafeNames {
   private readonly sent = new Map<string, string>()
-  private readonly taken = new Map<string, string>()
+  private readonly asks = new Map<string, string>()
+  private readonly names: DistinctNames
   private readonly longest: number
 
   /** @param longest in characters */
   constructor(longest: number) {
     this.longest = longest
+    this.names = new DistinctNames(longest)
   }
 
   /** What is sent for a name. */
   of(text: string): string {
     const known = this.sent.get(text)
     if (known !== undefined) return known
-    const name = free(shortened(inAlphabet(text), this.longest), this.taken, this.longest)
+    const name = this.names.take(shortened(inAlphabet(text), this.longest))
     this.sent.set(text, name)
-    this.taken.set(name, text)
+    this.asks.set(name, text)
     return name
   }
 
   /** The customer's name for what was sent; undefined for what was not. */
   asked(name: string): string | undefined {
-    return this.taken.get(name)
+    return this.asks.get(name)
   }
 }
 
-/** The ids of the calls of one conversation, in its order: no two calls have the same, and each result has its call's. */
+/** The ids of calls of one conversation, in its order: no two calls have the same, and each result has its call's. */
 export class CallIds {
-  private readonly taken = new Set<string>()
-  private readonly open = new Map<string, string[]>()
-  private readonly sent = new Map<string, string>()
+  private readonly names: DistinctNames
+  private readonly calls = new Map<string, { sent: string[]; answered: number }>()
   private readonly carries: Pick<Carries, 'longestCallId' | 'callIds'>
 
   constructor(carries: Pick<Carries, 'longestCallId' | 'callIds'>) {
     this.carries = carries
+    this.names = new DistinctNames(carries.longestCallId)
   }
 
   /** What is sent for the id of a call. */
   ofCall(id: string): string {
-    const sent = free(this.formed(id), this.taken, this.carries.longestCallId)
-    this.taken.add(sent)
-    this.sent.set(id, sent)
-    this.open.set(id, [...(this.open.get(id) ?? []), sent])
+    const sent = this.names.take(this.formed(id))
+    const known = this.calls.get(id)
+    if (known) known.sent.push(sent)
+    else this.calls.set(id, { sent: [sent], answered: 0 })
     return sent
   }
 
   /** What is sent for the id that a result names: that of the first call of this id without a result. */
   ofResult(id: string): string {
-    return this.open.get(id)?.shift() ?? this.sent.get(id) ?? this.formed(id)
+    const known = this.calls.get(id)
+    if (!known) return this.formed(id)
+    const at = Math.min(known.answered, known.sent.length - 1)
+    known.answered = at + 1
+    return known.sent[at]!
   }
 
   /** Whether a call of the conversation has this id, as its client knows it. */
   has(id: string): boolean {
-    return this.sent.has(id)
+    return this.calls.has(id)
   }
 
   private formed(id: string): string {

@@ -21,7 +21,7 @@ describe('a mailbox that registers, deletes the account and registers again', ()
     )
     worker = startMailWorker(web.config)
   })
-  after(() => expectBooksToBalance(web.db))
+  afterEach(() => expectBooksToBalance(web.db))
   after(async () => {
     await web.stop()
     await worker.stop()

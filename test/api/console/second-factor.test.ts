@@ -95,7 +95,7 @@ describe('the second factor', () => {
     const replies = await Promise.all(
       tickets.map(({ pass }, index) => pass({ code: app(1) }, index % 2 === 0 ? web.url : other.url)),
     )
-    expect(replies.map(({ status }) => status).sort()).to.deep.equal([200, 401, 401, 401])
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 401, 401, 401])
     const { pass } = await aTicket(email)
     expect(shown(await pass({ code: app() })), 'an earlier step').to.deep.equal([401, 'invalid_credentials'])
     const both = await Promise.all([pass({ code: app(1) }), pass({ code: app(1) }, other.url)])
@@ -264,7 +264,7 @@ describe('a second factor that is required', () => {
     }
   })
 
-  it('is advised to operators while it is not required, who prove themselves before what gives something away', async () => {
+  it('is advised to operators, who prove themselves before they give something away', async () => {
     web = await start({ SECOND_FACTOR: '' })
     const operator = await aPerson(web)
     const { id } = await aPerson(web)

@@ -80,6 +80,7 @@ export const requests: Requests = {
     await me('GET', '/api/exports/ledger')
     await me('GET', '/api/grants')
     await me('GET', '/api/usage')
+    await me('GET', '/api/usage/hours')
     await me('GET', '/api/usage/keys')
     await me('GET', '/api/usage/latency')
     await me('GET', '/api/keys')

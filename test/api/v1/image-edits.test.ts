@@ -200,6 +200,30 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
     expect([reply.status, reply.json.error.param]).to.deep.equal([400, 'n'])
   })
 
+  it('JSON with a list of one picture is an edit; of several, or at /v1/images/generations, it is refused', async () => {
+    const prompt = prompted()
+    const one = { image_url: PIXEL_URI }
+    const ask = (images: unknown, path = EDITS) =>
+      post(`${gateway.url}${path}`, account.key, { model: 'sandbox-image', prompt, images })
+    expect((await ask([one])).json.usage).to.include({ credits: 40 })
+    expect(sentFor(prompt)).to.include({ path: EDITS })
+    for (const [images, param] of [
+      [[one, one], 'images[1]'],
+      [[{ file_id: 'f' }], 'images[0].file_id'],
+      [PIXEL_URI, 'images'],
+      [[{}], 'image_url'],
+    ]) {
+      const reply = await ask(images)
+      expect([reply.status, reply.json.error.param], reply.text).to.deep.equal([400, param])
+    }
+    for (const field of ['image', 'images', 'mask']) {
+      const body = { model: 'sandbox-image', prompt, [field]: [one] }
+      const reply = await post(`${gateway.url}/v1/images/generations`, account.key, body)
+      expect([reply.status, reply.json.error.param], reply.text).to.deep.equal([400, field])
+      expect(reply.json.error.message).to.include('/v1/images/edits')
+    }
+  })
+
   it('JSON without an address is refused by the name of the address', async () => {
     for (const url of [undefined, null]) {
       const body = { model: 'sandbox-image', prompt: 'x', image_url: url }

@@ -43,7 +43,7 @@ describe('a batch of calls in one statement', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
   it("answers in the order of the requests, each account's calls charged in their order", async () => {

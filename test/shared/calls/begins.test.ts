@@ -18,7 +18,7 @@ describe('begin, submitted, requeue and renew', () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
     calls = verbs(db)
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
   it('count attempts, and say when an earlier one may have sent its request', async () => {

@@ -16,7 +16,7 @@ describe('a mail about a budget', () => {
     await withinOneDay()
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 5 })
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
   async function withBudget(credits: number, period: Period): Promise<TestAccount> {

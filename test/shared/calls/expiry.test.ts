@@ -19,7 +19,7 @@ describe('a grant that has expired', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
   /** The entries of an account after its grants, as `kind amount = balance`, oldest first. */

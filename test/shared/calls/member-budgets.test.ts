@@ -24,7 +24,7 @@ describe('the budget of a member, judged by the charge', () => {
     await withinOneDay()
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
   /** Another key of a member. */

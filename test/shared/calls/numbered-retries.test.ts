@@ -20,7 +20,7 @@ describe('a retry of a call that is just being ended', () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
     calls = verbs(db)
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
   /** Ends a call, and looks for it after its row was locked and before its result is there. */
@@ -65,7 +65,7 @@ describe('equal requests that come together to calls that were left', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
   /** Opens calls of an account, and leaves them for longer than the moment in which an equal request is another one. */

@@ -23,7 +23,7 @@ describe('the database itself', () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     calls = verbs(db)
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
   beforeEach(async () => {
     account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30 }])

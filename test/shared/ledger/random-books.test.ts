@@ -104,7 +104,7 @@ describe('the books under any sequence of movements', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
   async function addGrant(model: Model, account: TestAccount, amount: number, days: number | null): Promise<void> {

@@ -14,7 +14,7 @@ describe('redemption codes', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
   const aCode = (more: Partial<NewCode> = {}) =>

@@ -28,7 +28,7 @@ describe('customers, cards and unpaid orders', () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
     fixture = await paymentFixture(db)
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(async () => {
     await fixture.stop()
     await db.destroy()

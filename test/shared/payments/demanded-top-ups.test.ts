@@ -21,7 +21,7 @@ describe('top-ups and mails by funds', () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
     fixture = await paymentFixture(db)
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(async () => {
     await fixture.stop()
     await db.destroy()

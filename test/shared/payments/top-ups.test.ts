@@ -33,7 +33,7 @@ describe('automatic top-up', () => {
     db = connectTestDb(at)
     fixture = await paymentFixture(db)
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(async () => {
     await fixture.stop()
     await db.destroy()

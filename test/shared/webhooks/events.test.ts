@@ -31,7 +31,7 @@ describe('an event', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 5 })
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
   const aWebhook = (account: TestAccount, types: readonly string[] = EVERY_TYPE) =>

@@ -37,15 +37,15 @@ export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | 
 }
 
 /**
- * The headers of a stored failure: whether it may pass, as that of a call that could not be enqueued, or for which its
- * upstream had no room; and the id that its body has for clients.
+ * The headers of a stored failure: whether it may pass, as that of a call that could not be enqueued, or for which no
+ * upstream had room; and the id that its body has for clients.
  */
 function setFailureHeaders({ res }: Context, body: string): void {
   const { error, request_id: requestId } = JSON.parse(body) as { error: GatewayError; request_id?: string }
-  const { code, retryAfterSeconds = RETRY_SECONDS } = error
-  const mayPass = shouldRetry(code as ErrorCode)
+  const { code, retryAfterSeconds } = error
+  const mayPass = shouldRetry(code as ErrorCode) || retryAfterSeconds !== undefined
   res.setHeader('X-Should-Retry', String(mayPass))
-  if (mayPass) res.setHeader('Retry-After', String(retryAfterSeconds))
+  if (mayPass) res.setHeader('Retry-After', String(retryAfterSeconds ?? RETRY_SECONDS))
   if (requestId !== undefined) res.setHeader(messagesErrors.requestIdHeader!, requestId)
 }
 

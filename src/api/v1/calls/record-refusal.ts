@@ -9,7 +9,6 @@ import { traceFields } from '../../../shared/platform/process/trace.ts'
 import type { WebDeps } from '../../deps.ts'
 import { ALLOWANCE_HEADERS, TOKEN_HEADERS } from '../../endpoint/allowances.ts'
 import { toApiError } from '../../middleware/error-handler.ts'
-import type { RequestState } from '../../middleware/request-context.ts'
 import { forgetCall, nameCall } from '../../middleware/request-context.ts'
 import type { CallContext } from './placed-call.ts'
 

@@ -17,6 +17,7 @@ import { QUOTED_ERRORS, imagesResult } from '../declared.ts'
 import type { AskedMedia } from '../videos/generations.ts'
 import { answerMedia, declaredMedia } from '../videos/generations.ts'
 import { formFields, imageBody } from './body.ts'
+import { listOf } from '../../../shared/platform/fields.ts'
 import { orderOfPictures } from './images.ts'
 import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { requireShortPrompt } from './options.ts'
@@ -54,7 +55,7 @@ function parse(body: JsonObject, model: MediaModel, headers: IncomingHttpHeaders
   // JSON has no files, and what is asked for is not left out while it is charged.
   for (const field of isForm ? [] : ['image', 'mask'])
     if ((body[field] ?? null) !== null) throw fieldRefusal(field, 'is a file: send a form (multipart/form-data).')
-  const parsed: Edit = parseBody(isForm ? editBody : imageBody, body)
+  const parsed: Edit = parseBody(isForm ? editBody : imageBody, isForm ? body : withOneImage(body))
   const { model: _model, stream: _stream, partial_images: _partial, image = [], mask, ...asked } = parsed
   if (asked.image_url === undefined && image.length === 0)
     throw fieldRefusal(isForm ? 'image' : 'image_url', 'is required.')
@@ -67,6 +68,18 @@ function parse(body: JsonObject, model: MediaModel, headers: IncomingHttpHeaders
     ...(mask && { mask: pictureOf('mask', mask) }),
   }
   return orderOfPictures(model, request, headers)
+}
+
+/** JSON as SDKs of OpenAI write it: `images` with the address of one, in the place of `image_url`. @throws ApiError */
+function withOneImage({ images = null, ...body }: JsonObject): JsonObject {
+  if (images === null) return body
+  const [first, ...others] = listOf(images)
+  if (!first || !Array.isArray(images)) throw fieldRefusal('images', 'must be a list of {"image_url"}.')
+  if (others.length > 0) throw fieldRefusal('images[1]', 'is not taken as JSON: send a form (multipart/form-data).')
+  if ((first.file_id ?? null) !== null)
+    throw fieldRefusal('images[0].file_id', 'names a file of the API: send an image_url.')
+  if ((body.image_url ?? null) !== null) throw fieldRefusal('image_url', 'stands beside images: send either.')
+  return { ...body, image_url: first.image_url }
 }
 
 /** Edits pictures. */

@@ -26,10 +26,10 @@ import type { EventStream } from '../calls/event-stream.ts'
 export const messagesKind: CallKind<ChatModel, AskedChat> = {
   modality: 'chat',
   dialect: 'messages',
-  parse: (body, model, headers) => {
+  parse: (body, model, headers, text) => {
     const { request, ...more } = checkMessages(body, model, headers)
     requireCarried(model.routes, request, 'messages')
-    return { ...more, ...clampedChat(request, estimateMessages(request, model), model) }
+    return { ...more, ...clampedChat(request, estimateMessages(request, model, text), model) }
   },
   answer: (ctx, deps, placed, asked) =>
     asked.request.stream

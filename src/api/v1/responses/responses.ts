@@ -38,10 +38,10 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
   modality: 'chat',
   dialect: 'responses',
   resolve: (deps, body, holder) => withPrevious(deps, body, holder),
-  parse: (body, model) => {
+  parse: (body, model, _headers, text) => {
     const { request, droppedTools } = checkResponses(body, model)
     requireCarried(model.routes, request, 'responses')
-    const clamped = clampedChat(request, estimateResponses(request, model), model)
+    const clamped = clampedChat(request, estimateResponses(request, model, text), model)
     return { ...clamped, droppedTools, modelId: model.id }
   },
   answer: (ctx, deps, placed, { request, modelId, updates }) => {

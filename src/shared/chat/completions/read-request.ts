@@ -45,8 +45,8 @@ function turnsOf(messages: readonly ChatMessage[]): Turn[] {
   return messages.map((message, index) => {
     const { function_call: call } = message
     if (call) called.set(asFields(call).name, legacyId(index))
-    const answers = message.role === 'function' ? called.get(message.name) : message.tool_call_id
-    return turnOf(message, index, String(answers ?? legacyId(index)))
+    const answered = message.role === 'function' ? called.get(message.name) : message.tool_call_id
+    return turnOf(message, index, isText(answered) ? answered : legacyId(index))
   })
 }
 

@@ -17,7 +17,7 @@ export const ANTHROPIC: Carries = {
     stop: 'carried',
     json_object: 'refused',
     json_schema: 'carried',
-    verbosity: 'refused',
+    verbosity: 'hint',
     effort: 'carried',
     user: 'carried',
     tools: 'carried',

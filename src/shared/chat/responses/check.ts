@@ -6,7 +6,7 @@ import type { BodyRules, Checked, Wording } from '../check-body.ts'
 import { allowedBy, droppedNames, passingFields, requireShape } from '../check-body.ts'
 import { requireParts } from '../parts.ts'
 import { outputOf } from './estimate.ts'
-import { FIELDS, MODE, MOST, isHosted, responsesBody } from './fields.ts'
+import { CLIENTS_NOTE, FIELDS, MODE, MOST, isHosted, responsesBody } from './fields.ts'
 import { itemsOf, partCount, partsOf, toolsOf } from './parts.ts'
 
 /** A refusal in the words of the API: the path of the field and what is wrong with it. */
@@ -40,10 +40,16 @@ export function checkResponses(body: Fields, model: BodyRules): Checked {
   const { max_output_tokens: asked, ...rest } = fields as Fields & { max_output_tokens?: number | null }
   if (most !== undefined && (asked ?? 0) > most)
     throw refusal('max_output_tokens', `${asked} is above ${most}, the most output tokens of ${String(body.model)}.`)
-  const { kept, dropped } = withoutHosted(rest)
+  const { kept, dropped } = withoutHosted(withoutNotes(rest))
   const request = { ...kept, messages: [], max_tokens: outputOf(asked, model) }
   // As a stream that nobody reads: one that is cancelled costs what was made of it until then.
   return { request: isBackground ? { ...request, stream: true } : request, droppedTools: dropped }
+}
+
+/** The request without what a client notes on its items for its vendor. */
+function withoutNotes(fields: Fields): Fields {
+  if (!listOf(fields.input).some((item) => CLIENTS_NOTE in item)) return fields
+  return { ...fields, input: listOf(fields.input).map(({ [CLIENTS_NOTE]: _note, ...item }) => item) }
 }
 
 /**

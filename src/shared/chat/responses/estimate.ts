@@ -1,4 +1,5 @@
 /** The tokens that a request of the Responses API is charged for before its usage is known. */
+import { excessDigits } from '../../platform/json-edits.ts'
 import { bytesAsJson } from '../../platform/json-bytes.ts'
 import type { CountingRules, Tokens } from '../../terms/pricing.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
@@ -32,6 +33,7 @@ export const countResponses = (
 /**
  * The tokens of a request. A text file counts by its data or by its words, whichever are more bytes: control characters
  * are six in JSON.
+ * @param text how it was written: an upstream may be sent its numbers so
  */
-export const estimateResponses = (request: ChatRequest, rules: CountingRules): Tokens =>
-  estimateOf(bytesAsJson(request) + bytesOfWords(request), sizedOf(request), rules)
+export const estimateResponses = (request: ChatRequest, rules: CountingRules, text = ''): Tokens =>
+  estimateOf(bytesAsJson(request) + bytesOfWords(request) + excessDigits(text), sizedOf(request), rules)

@@ -13,7 +13,7 @@ export function compact(blocks: Fields[]): Fields[] | string {
   return first.text as string
 }
 
-/** The blocks of a turn. Parts of this API pass as they are: the model prices their kind, and addresses were checked. */
+/** The blocks of a turn. Parts of this API pass as they are: their kind is priced, and addresses were checked. */
 export const blocksOf = (blocks: readonly Block[]): Fields[] => blocks.flatMap(blockOf)
 
 function blockOf(block: Block): Fields[] {

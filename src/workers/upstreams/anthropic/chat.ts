@@ -1,7 +1,7 @@
 /** Chat by Anthropic's Messages API. */
 import type { ChatAdapter } from '../adapter.ts'
 import { malformedAnswer } from '../failures.ts'
-import type { Authorize, UpstreamHttp } from '../http.ts'
+import type { UpstreamHttp } from '../http.ts'
 import type { ProtocolParts } from '../protocol.ts'
 import { postOf, protocol, sentBody } from '../protocol.ts'
 import { MessagesDecoder } from './decode-answer.ts'
@@ -10,9 +10,6 @@ import { MessagesPassThrough, counted, passed } from './pass.ts'
 
 /** The version whose rules this adapter follows; later ones refuse more. An upstream's `headers` may name another. */
 const VERSION = '2023-06-01'
-
-/** `x-api-key`, as Anthropic wants its key. */
-export const anthropicKey: Authorize = (key) => ({ 'x-api-key': key })
 
 /** How chats are asked for by the Messages API. */
 export const ANTHROPIC_CHAT: ProtocolParts = {

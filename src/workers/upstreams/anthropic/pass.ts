@@ -3,7 +3,7 @@
  * come (docs/upstreams/anthropic.md#same-dialect).
  */
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
-import { LONG_CACHES, withShortCaches } from '../../../shared/chat/messages/cache-marks.ts'
+import { LONG_CACHES, longCacheIn, withShortCaches } from '../../../shared/chat/messages/cache-marks.ts'
 import { sentFields } from '../../../shared/chat/check-body.ts'
 import { FIELDS } from '../../../shared/chat/messages/fields.ts'
 import { asFields, isFields, isText } from '../../../shared/platform/fields.ts'
@@ -22,7 +22,8 @@ const LEAST_THINKING = 1024
 
 /** The body that is sent, but for its model and its stream. Another upstream of the model may be allowed more. */
 export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>): Fields {
-  const marked = allow.includes(LONG_CACHES) ? request : withShortCaches(request)
+  const isLong = !allow.includes(LONG_CACHES) && longCacheIn(request) !== null
+  const marked = isLong ? withShortCaches(request) : request
   const {
     messages,
     tools,

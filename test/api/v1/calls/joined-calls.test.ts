@@ -14,7 +14,7 @@ describe('a numbered retry', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
   })
-  after(() => expectBooksToBalance(db))
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
   it('joins a call that ends after its client has disconnected, and before that is recorded', async () => {

@@ -147,7 +147,7 @@ describe('a request to POST /v1/messages, where other gateways were wrong', () =
     const [tool] = (other.body as { tools: unknown[] }).tools
     expect(tool).to.deep.equal({
       type: 'function',
-      function: { name: 'look', parameters: { type: 'object' }, strict: true },
+      function: { name: 'look', parameters: { type: 'object', properties: {} }, strict: true },
     })
   })
 

@@ -1,14 +1,12 @@
 /** Whether an upstream takes its key: asked by a request that costs nothing, with the client that calls use. */
 import { request } from 'undici'
-import type { Protocol, Upstream } from '../../shared/catalogue/catalogue.ts'
-import { sentenceOf } from '../../shared/platform/process/log.ts'
-import { anthropicKey } from './anthropic/chat.ts'
-import type { Authorize } from './http.ts'
-import { bearer } from './http.ts'
-import { falKey } from './tasks/fal.ts'
+import type { Authorize } from '../catalogue/authorization.ts'
+import { anthropicKey, bearer, falKey } from '../catalogue/authorization.ts'
+import type { Protocol, Upstream } from '../catalogue/catalogue.ts'
+import { sentenceOf } from '../platform/process/log.ts'
 
-/** The upstream's reaction. `says` is for operators. */
-export type KeyCheck = { ok: boolean; says: string }
+/** The upstream's reaction. `says` is for operators. `status`: of HTTP; null if it did not answer. */
+export type KeyCheck = { ok: boolean; status: number | null; says: string }
 
 // No such request: fal checks the key first, and offers no other free request.
 const FAL_REQUEST = '/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status'
@@ -31,7 +29,7 @@ const QUESTIONS: Record<Protocol, { path: (base: string) => string; authorize: A
  * @param patienceMs how long it may take
  */
 export async function checkKey(
-  { protocol, baseUrl, apiKey, headers }: Upstream,
+  { protocol, baseUrl, apiKey, headers }: Pick<Upstream, 'protocol' | 'baseUrl' | 'apiKey' | 'headers'>,
   patienceMs: number,
 ): Promise<KeyCheck> {
   const { path, authorize } = QUESTIONS[protocol]
@@ -41,11 +39,12 @@ export async function checkKey(
       signal: AbortSignal.timeout(patienceMs),
     })
     await body.dump()
-    if (status === 401 || status === 403) return { ok: false, says: `refuses the key (${status})` }
-    if (status >= 500) return { ok: false, says: `answers ${status}` }
-    if (status >= 200 && status < 300) return { ok: true, says: apiKey === null ? 'answers' : 'accepts the key' }
-    return { ok: true, says: `answers ${status}: does not refuse the key` }
+    if (status === 401 || status === 403) return { ok: false, status, says: `refuses the key (${status})` }
+    if (status >= 500) return { ok: false, status, says: `answers ${status}` }
+    if (status >= 200 && status < 300)
+      return { ok: true, status, says: apiKey === null ? 'answers' : 'accepts the key' }
+    return { ok: true, status, says: `answers ${status}: does not refuse the key` }
   } catch (error) {
-    return { ok: false, says: `does not answer: ${sentenceOf(error)}` }
+    return { ok: false, status: null, says: `does not answer: ${sentenceOf(error)}` }
   }
 }
