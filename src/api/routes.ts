@@ -30,20 +30,13 @@ import { accountEvents } from './console/events.ts'
 import { exportCalls, exportLedger, exportMembers } from './console/exports.ts'
 import { showGrants } from './console/grants.ts'
 import { editKey, endKey, makeKey, renewKey, showKeys } from './console/keys.ts'
-import {
-  endInvitation,
-  joinOrganisation,
-  makeInvitation,
-  showInvitation,
-  showInvitations,
-} from './console/invitations.ts'
+import { endInvitation, joinOrganisation, makeInvitation, showInvitations } from './console/invitations.ts'
 import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { editMember, endMember, handOver, leaveOrganisation, showMembers } from './console/members.ts'
 import { endOrganisation, makeOrganisation, showAccounts, switchAccount } from './console/organisations.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
-import { showHourUsage, showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
-import { sendAgain, showDeliveries, showDelivery } from './console/webhook-deliveries.ts'
+import { showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
 import {
   editWebhook,
   endWebhook,
@@ -51,6 +44,8 @@ import {
   makeWebhook,
   renewCallback,
   renewWebhook,
+  sendAgain,
+  showDeliveries,
   showWebhook,
   showWebhooks,
   testWebhook,
@@ -64,7 +59,6 @@ import {
   showAnyPayment,
   syncAnyPayment,
 } from './operator/payments.ts'
-import { showLocalMails } from './static/local-mails.ts'
 import { serveMedia } from './static/media.ts'
 import {
   activateAccount,
@@ -89,8 +83,7 @@ import { endSessionOf, endSessionsOf, showLedgerOf, showSessionsOf } from './ope
 import { takeCredits } from './operator/deductions.ts'
 import { endAnyKey, endSecretOf, limitKey, showKeysOf } from './operator/keys.ts'
 import { showOverview } from './operator/overview.ts'
-import { discardMail, retryMail, showDeadMails } from './operator/reports.ts'
-import { disableUpstreamKey, enableUpstreamKey, showUpstreams, testUpstreamKey } from './operator/upstreams.ts'
+import { discardMail, retryMail, showDeadMails, showUpstreams } from './operator/reports.ts'
 import { exportActions, showActions } from './operator/actions.ts'
 import {
   editOperatorsWebhook,
@@ -99,7 +92,6 @@ import {
   renewOperatorsWebhook,
   sendOperatorsEventAgain,
   showOperatorsDeliveries,
-  showOperatorsDelivery,
   showOperatorsWebhook,
   showOperatorsWebhooks,
   testOperatorsWebhook,
@@ -122,7 +114,6 @@ import { countTokens } from './v1/messages/count-tokens.ts'
 import { createMessage } from './v1/messages/messages.ts'
 import { listModels, showModel } from './v1/models.ts'
 import { quoteCall } from './v1/quotes.ts'
-import { countInput } from './v1/responses/input-tokens.ts'
 import { createResponse } from './v1/responses/responses.ts'
 import { deleteVideo, fetchContent, listVideos, showVideo } from './v1/videos/stored.ts'
 import { createVideo } from './v1/videos/videos.ts'
@@ -152,7 +143,6 @@ export const endpoints = [
   createMessage,
   countTokens,
   createResponse,
-  countInput,
   showResponse,
   listInputItems,
   cancelResponse,
@@ -195,7 +185,6 @@ export const endpoints = [
   makeInvitation,
   showInvitations,
   joinOrganisation,
-  showInvitation,
   endInvitation,
   // `/api`: the keys of an account, and what was called, used and paid.
   makeKey,
@@ -215,7 +204,6 @@ export const endpoints = [
   exportMembers,
   showGrants,
   showUsage,
-  showHourUsage,
   showKeyUsage,
   showMemberUsage,
   showLatency,
@@ -240,7 +228,6 @@ export const endpoints = [
   renewWebhook,
   testWebhook,
   showDeliveries,
-  showDelivery,
   sendAgain,
   // `/api/operator`: for accounts whose role is `admin`.
   showOverview,
@@ -266,9 +253,6 @@ export const endpoints = [
   retryMail,
   discardMail,
   showUpstreams,
-  disableUpstreamKey,
-  enableUpstreamKey,
-  testUpstreamKey,
   showMargins,
   showActions,
   exportActions,
@@ -282,7 +266,6 @@ export const endpoints = [
   renewOperatorsWebhook,
   testOperatorsWebhook,
   showOperatorsDeliveries,
-  showOperatorsDelivery,
   sendOperatorsEventAgain,
   endOperatorsWebhook,
   showCatalogue,
@@ -302,7 +285,6 @@ export const endpoints = [
   showDebts,
   forgiveDebtOf,
   // Results, health and metrics.
-  showLocalMails,
   showBanner,
   receiveStripeEvent,
   serveMedia,

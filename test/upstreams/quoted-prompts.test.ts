@@ -95,11 +95,9 @@ describe('a prompt that upstreams quote in their errors', () => {
     const account = await aFundedAccount({ db })
     for (const words of wordsFor(target)) {
       const prompt = `${MARK} [quote] ${words}`
-      // A key without credit is not asked again.
-      const [prefix, streaming] = words === '[quota]' ? (['quota-', 'limited-'] as const) : []
-      pages.push((await ask({ url }, account, target, prompt, { prefix })).text)
+      pages.push((await ask({ url }, account, target, prompt)).text)
       if (target.modality === 'chat')
-        pages.push((await ask({ url }, account, target, prompt, { prefix: streaming, more: { stream: true } })).text)
+        pages.push((await ask({ url }, account, target, prompt, { more: { stream: true } })).text)
     }
   }
 

@@ -1,11 +1,18 @@
 import { expect } from 'chai'
-import { useGateway } from '../support/gateway.ts'
+import { expectBooksToBalance } from '../support/books.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 
 describe('a worker', () => {
-  const gateway = useGateway({ CHAT_CONCURRENCY: '6', ACCOUNT_SHARE: '1' })
+  let gateway: Gateway
+  before(async () => {
+    gateway = await startGateway({ CHAT_CONCURRENCY: '6', ACCOUNT_SHARE: '1' })
+  })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
 
   it('runs at most CHAT_CONCURRENCY chats at a time, whatever the number of its queue workers', async () => {
     const account = await anAccount(gateway.db, 100_000)

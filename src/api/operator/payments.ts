@@ -14,7 +14,6 @@ import {
   presentOperatedPayment,
   searchPayments,
 } from '../../shared/payments/orders.ts'
-import { refundableOf } from '../../shared/payments/decide.ts'
 import { presentRefund, refundsOf } from '../../shared/payments/refund-rows.ts'
 import { refundPayment } from '../../shared/payments/refunds.ts'
 import { entry, id, ok, pageOf, time } from '../endpoint/answer-schemas.ts'
@@ -25,7 +24,6 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { pageCursor, pageLimit, searchText, pathId } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
-import { accountName } from './answers.ts'
 
 const declared = { tag: 'Operators', auth: operator, offered: sells } as const
 const params = pathId('payment', 'The `id` of a payment.')
@@ -34,7 +32,6 @@ const operatedPayment = payment
   .extend({
     accountId: id('acc'),
     accountEmail: z.string(),
-    accountName,
     provider: z.string(),
     liveMode: z.boolean(),
     pack: z.string().nullable(),
@@ -63,7 +60,6 @@ const shown = z.strictObject({
   ledger: z.array(entry),
   refunds: z.array(refund),
   spent: z.int().meta({ description: 'Credits of this payment that are already spent or taken back.' }),
-  refundableMinor: z.int().meta({ description: 'The most that can be refunded without force: its credits are there.' }),
 })
 
 async function show(db: Db, paymentId: PaymentId): Promise<z.input<typeof shown>> {
@@ -74,11 +70,8 @@ async function show(db: Db, paymentId: PaymentId): Promise<z.input<typeof shown>
     refundsOf(db, paymentId),
     remainingOfPayment(db, paymentId),
   ])
-  const isPaid = row.status === 'paid'
-  const spent = isPaid ? Math.max(0, row.credits + row.bonus - row.reversed - remaining) : 0
-  const refundableMinor = isPaid ? refundableOf(row, remaining) : 0
-  const payment = presentOperatedPayment(row)
-  return { ok: true, payment, ledger, refunds: refunds.map(presentRefund), spent, refundableMinor }
+  const spent = row.status === 'paid' ? Math.max(0, row.credits + row.bonus - row.reversed - remaining) : 0
+  return { ok: true, payment: presentOperatedPayment(row), ledger, refunds: refunds.map(presentRefund), spent }
 }
 
 /** Finds orders. */
@@ -89,9 +82,7 @@ export const findPayments = endpoint({
   path: '/api/operator/payments',
   summary: 'Find payments',
   query: z.object({
-    search: searchText(
-      "Part of an e-mail address or of an organisation's name, an id of Tollgate, or one of the provider.",
-    ),
+    search: searchText('Part of an e-mail address, an id of Tollgate, or an id of the provider.'),
     status: z.enum(PAYMENT_STATUSES, { error: `must be one of ${PAYMENT_STATUSES.join(', ')}` }).optional(),
     limit: pageLimit,
     cursor: pageCursor,

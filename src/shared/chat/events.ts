@@ -9,25 +9,24 @@
  */
 export type EndReason = 'done' | 'stop_sequence' | 'length' | 'context' | 'tools' | 'refusal' | 'paused'
 
-/** What a block begins with. `sealed`: reasoning that its vendor alone can read; `id`: what its vendor calls it. */
+/** What a block begins with. `sealed`: reasoning that its vendor alone can read. */
 export type BlockStart =
   | { kind: 'text' }
   | { kind: 'refusal' }
-  | { kind: 'reasoning'; sealed?: string; format?: string; id?: string }
+  | { kind: 'reasoning'; sealed?: string; format?: string }
   | { kind: 'tool_call'; id: string; name: string; namespace?: string; isCustom?: true }
 
 /**
  * What an answer consists of, in this order: one `start`; blocks, numbered from 0, each with a `block`, any `delta`s
- * (words, or a call's arguments), at most one `signature` and a `stop` (`isCut`: a limit cut its arguments off); one
- * `end`. Texts and reasoning are never open at the same time; calls of tools may be, with deltas of one between those
- * of another.
+ * (words, or a call's arguments), at most one `signature` and a `stop`; one `end`. Texts and reasoning are never open
+ * at the same time; calls of tools may be, with deltas of one between those of another.
  */
 export type AnswerEvent =
   | { is: 'start'; id: string; created: number }
   | ({ is: 'block'; block: number } & BlockStart)
   | { is: 'delta'; block: number; text: string }
   | { is: 'signature'; block: number; signature: string }
-  | { is: 'stop'; block: number; isCut?: true }
+  | { is: 'stop'; block: number }
   | { is: 'end'; reason: EndReason; stopSequence?: string }
 
 /** Turns the events of one answer into frames of a dialect: JSON objects, in the order in which they are sent. */

@@ -27,7 +27,6 @@ export const OPERATOR_TYPES = [
   'mail.dead',
   'upstream.unhealthy',
   'upstream.recovered',
-  'upstream.key.failed',
   'reconciler.refunded',
 ] as const
 

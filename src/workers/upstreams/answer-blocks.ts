@@ -1,7 +1,6 @@
 /** The numbered blocks of an answer, into which decoders turn the pieces that upstreams send. */
 import type { AnswerEvent, BlockStart } from '../../shared/chat/events.ts'
-import { CALL_SIGNATURE } from '../../shared/chat/canonical.ts'
-import { asFields, isText } from '../../shared/platform/fields.ts'
+import { asFields } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import { ToolCalls } from './tool-calls.ts'
 
@@ -47,7 +46,6 @@ export class OpenBlock {
 export class CallEvents {
   private readonly calls = new ToolCalls()
   private readonly numbers = new Map<unknown, number>()
-  private readonly ids = new Map<unknown, string>()
   private readonly open: OpenBlock
 
   constructor(open: OpenBlock) {
@@ -64,24 +62,19 @@ export class CallEvents {
     return this.calls.take(pieces).flatMap((piece) => this.eventsOf(piece))
   }
 
-  /** No more comes. @param isCut whether a limit ended the answer */
-  end(isCut: boolean): AnswerEvent[] {
-    const rest = this.calls.end(isCut).flatMap((piece) => this.eventsOf(piece))
-    const stops = [...this.numbers].map(([index, block]): AnswerEvent => {
-      return isCut && !this.calls.isWhole(Number(index)) ? { is: 'stop', block, isCut } : { is: 'stop', block }
-    })
-    return [...rest, ...stops]
+  /** No more comes. */
+  end(): AnswerEvent[] {
+    const rest = this.calls.end().flatMap((piece) => this.eventsOf(piece))
+    return [...rest, ...[...this.numbers.values()].map((block): AnswerEvent => ({ is: 'stop', block }))]
   }
 
   private eventsOf(piece: Fields): AnswerEvent[] {
-    const { index, id, type, function: called, custom, extra_content: extra } = piece
+    const { index, id, type, function: called, custom } = piece
     const { name, arguments: args, input } = asFields(called ?? custom)
     const text = [args, input].find((one) => typeof one === 'string') ?? ''
     const known = this.numbers.get(index)
-    if (id !== undefined) this.ids.set(index, String(id))
-    const signed = this.signatureOf(asFields(asFields(extra).google).thought_signature, index)
-    if (known !== undefined) return [...signed, ...(text === '' ? [] : [{ is: 'delta' as const, block: known, text }])]
-    const closed = [...this.open.close(), ...signed]
+    if (known !== undefined) return text === '' ? [] : [{ is: 'delta', block: known, text }]
+    const closed = this.open.close()
     const block = this.open.take()
     this.numbers.set(index, block)
     const isCustom = type === 'custom' ? { isCustom: true as const } : {}
@@ -89,17 +82,6 @@ export class CallEvents {
       ...closed,
       { is: 'block', block, kind: 'tool_call', id: String(id), name: String(name), ...isCustom },
       ...(text === '' ? [] : [{ is: 'delta' as const, block, text }]),
-    ]
-  }
-
-  /** What Gemini wants back with a call, as a thought of its own in front of it. */
-  private signatureOf(signature: unknown, index: unknown): AnswerEvent[] {
-    if (!isText(signature)) return []
-    const block = this.open.take()
-    const id = this.ids.get(index) ?? ''
-    return [
-      { is: 'block', block, kind: 'reasoning', sealed: signature, format: CALL_SIGNATURE, id },
-      { is: 'stop', block },
     ]
   }
 }

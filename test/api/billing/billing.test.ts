@@ -4,11 +4,13 @@ import Stripe from 'stripe'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { createCode } from '../../../src/shared/payments/codes.ts'
 import { resolveReview } from '../../../src/shared/payments/ending.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { useGateway } from '../../support/gateway.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
 import { PASSWORD, anEmail } from '../../support/console.ts'
 
 const NAME = 'billing'
@@ -21,15 +23,18 @@ type Me = {
 }
 
 describe('buying credits', () => {
-  const gateway = useGateway({
-    PAYMENTS: 'stripe',
-    STRIPE_SECRET_KEY: `sk_test_${NAME}`,
-    STRIPE_WEBHOOK_SECRET: SECRET,
-  })
+  let gateway: Gateway
   let stripe: StripeAccount
   before(async () => {
+    gateway = await startGateway({
+      PAYMENTS: 'stripe',
+      STRIPE_SECRET_KEY: `sk_test_${NAME}`,
+      STRIPE_WEBHOOK_SECRET: SECRET,
+    })
     stripe = stripeAccountAt(gateway.sandbox.url, NAME)
   })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
 
   async function signUp(): Promise<Me> {
     const email = anEmail()

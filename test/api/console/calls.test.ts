@@ -40,8 +40,7 @@ describe('GET /api/calls', () => {
         tokens: { input: 7, output: 9 },
       }),
     )
-    const { call, ledger, receipt } = (await api('GET', `/api/calls/${id}`)).json
-    expect(receipt).to.deep.equal([{ what: 'call', quantity: '1', unit: 'call', credits: '20' }])
+    const { call, ledger } = (await api('GET', `/api/calls/${id}`)).json
     expect(call).to.include({
       id,
       model: 'sandbox-chat',

@@ -2,12 +2,19 @@ import { expect } from 'chai'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import { imageBody } from '../../../scripts/harness/calling.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
-import { useGateway } from '../../support/gateway.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
 import { anAsker } from '../../support/console.ts'
 
 describe('a key whose rotation an operator forces', () => {
-  const gateway = useGateway()
+  let gateway: Gateway
+  before(async () => {
+    gateway = await startGateway()
+  })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
 
   const statusOf = async (key: string): Promise<number> => (await get(`${gateway.url}/v1/models`, key)).status
 

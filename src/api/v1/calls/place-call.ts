@@ -14,9 +14,7 @@ import { QUEUED_LEASE_SECONDS } from '../../../shared/terms/lifecycle.ts'
 import type { Ended, OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
 import { putUpload } from '../../../shared/requests/uploads.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
-import { speaks } from '../../../shared/chat/protocols.ts'
-import { writtenRequest } from '../../../shared/chat/written-request.ts'
-import type { ChatRequest, MediaRequest } from '../../../shared/requests/requests.ts'
+import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { CallJob } from '../../../shared/queues.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import { ofQueue } from '../../../shared/platform/telemetry/telemetry.ts'
@@ -26,7 +24,6 @@ import type { FormFile } from '../../forms/form-file.ts'
 import { prefersAsync } from './answer-call.ts'
 import type { CallOrder } from './call-order.ts'
 import { withinFunds, isAboveLimit, withinLimit } from './call-order.ts'
-import { measuredOf } from './measured.ts'
 import { maxCreditsOf, priceGuard, callbackUrlOf, prepareCallback } from './call-headers.ts'
 import type { Identity } from './joined-calls.ts'
 import { identityOf, joinCall, joinClaimed, joinRetried } from './joined-calls.ts'
@@ -186,7 +183,7 @@ async function endRelayed(
 function openRequest(
   ctx: CallContext,
   { config, replies, catalogue }: PlaceDeps,
-  { model, request, text, files, dialect, estimate, charge, leaves, deadlineSeconds }: CallOrder,
+  { model, request, files, dialect, estimate, charge, leaves, deadlineSeconds }: CallOrder,
   identity: Identity,
   guarded: OpenRequest['guarded'],
 ): OpenRequest {
@@ -206,7 +203,7 @@ function openRequest(
     leaves,
     guarded,
     estimate,
-    measured: measuredOf(model, request),
+    shape: model.modality === 'video' ? (request as MediaRequest) : undefined,
     deadlineSeconds: model.timeoutSeconds ?? deadlineSeconds ?? KINDS[model.modality].deadlineSeconds,
     requestId,
     replyTo: replies.address,
@@ -215,18 +212,12 @@ function openRequest(
     requestHash: identity.hash,
     joinsLeft: !identity.isNew && identity.idempotencyKey === null,
     // As the job carries it, and its files: what waits until the call has ended.
-    requestBytes: Math.max(bytesAsJson(request), text?.length ?? 0) + bytesOf(files),
+    requestBytes: bytesAsJson(request) + bytesOf(files),
     secretVersion: principal.secretVersion,
     address: principal.address === '' ? null : principal.address,
     isAsync: prefersAsync(ctx) || ('background' in request && request.background === true),
     callbackUrl: callbackUrlOf(ctx.req.headers),
   }
-}
-
-/** The text of a chat, if an upstream of its model speaks its dialect. */
-function writtenFor({ model, request, text, body, dialect }: CallOrder): Pick<CallJob, 'text'> {
-  if (text === undefined || dialect === undefined || !speaks(model.routes, dialect)) return {}
-  return { text: writtenRequest({ text, fields: body }, request as ChatRequest, dialect) }
 }
 
 const bytesOf = (files: CallOrder['files'] = []): number => files.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -275,7 +266,6 @@ async function enqueue(
     callId: request.id,
     accountId: request.accountId,
     request: order.request,
-    ...writtenFor(order),
     ...(order.dialect && { dialect: order.dialect, betas: order.betas ?? [] }),
     catalogueVersion: request.catalogueVersion,
     requestId,

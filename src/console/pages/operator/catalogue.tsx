@@ -19,7 +19,6 @@ import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
-import { placeOf, withoutPath } from './places.ts'
 import { PriceForm } from './price-form.tsx'
 
 export function CatalogueSection() {
@@ -104,7 +103,7 @@ function Editor({ version, catalogue, done }: EditorProps) {
       <Sides text={text} edit={edit} />
       <ErrorMessage problem={problem} />
       {problem?.code === 'conflict' && <p>Your changes are kept. Compare again to see them against the new version.</p>}
-      {check && <Findings check={check} catalogue={given.fault === null ? given.catalogue : null} />}
+      {check && <Findings check={check} />}
       {check && check.faults.length === 0 && check.changes.length > 0 ? (
         <>
           <Field label="Note" value={note} maxLength={500} onInput={(event) => setNote(event.currentTarget.value)} />
@@ -162,36 +161,26 @@ function Sides({ text, edit }: { text: string; edit: (text: string) => void }) {
 }
 
 /** What is wrong with a catalogue, and what it would change. */
-type FindingsProps = { check: CatalogueCheck; catalogue: unknown }
-
-function Findings({ check: { version, faults, losses, warnings, changes }, catalogue }: FindingsProps) {
+function Findings({ check: { version, faults, losses, warnings, changes } }: { check: CatalogueCheck }) {
   return (
     <div role="status" data-testid="findings">
-      {faults.length > 0 && <Places title="It cannot be applied" places={faults} catalogue={catalogue} />}
-      {losses.length > 0 && <Places title="It sells below its cost" places={losses} catalogue={catalogue} />}
-      {warnings.length > 0 && (
-        <Places title="Who fetches the images of customers?" places={warnings} catalogue={catalogue} />
-      )}
+      {faults.length > 0 && <Places title="It cannot be applied" places={faults} />}
+      {losses.length > 0 && <Places title="It sells below its cost" places={losses} />}
+      {warnings.length > 0 && <Places title="Who fetches the images of customers?" places={warnings} />}
       {faults.length === 0 && <Changes title={`Compared with version ${version}`} changes={changes} />}
     </div>
   )
 }
 
-type PlacesProps = { title: string; places: CatalogueCheck['faults']; catalogue: unknown }
-
-const Places = ({ title, places, catalogue }: PlacesProps) => (
+const Places = ({ title, places }: { title: string; places: CatalogueCheck['faults'] }) => (
   <>
     <h3>{title}</h3>
     <ul class="places">
-      {places.map(({ path, message }) => {
-        const { of, field } = placeOf(path, catalogue)
-        return (
-          <li key={`${path} ${message}`} title={path}>
-            {of && <strong>{of}: </strong>}
-            {field && <code>{field}</code>} {withoutPath(message, path)}
-          </li>
-        )
-      })}
+      {places.map(({ path, message }) => (
+        <li key={`${path} ${message}`}>
+          <code>{path}</code> {message}
+        </li>
+      ))}
     </ul>
   </>
 )

@@ -61,8 +61,7 @@ const refundColumns = ({ currency }: OperatedPayment): Column<Refunded>[] => [
 const leftOf = ({ amountMinor, refundedMinor, disputedMinor }: OperatedPayment): number =>
   amountMinor - refundedMinor - disputedMinor
 
-function Head({ details, reload }: { details: PaymentDetails; reload: () => void }) {
-  const { payment, spent } = details
+function Head({ details: { payment, spent }, reload }: { details: PaymentDetails; reload: () => void }) {
   const { busy, problem, run } = useSubmit()
   const [refunding, setRefunding] = useState(false)
   const doing = (work: () => Promise<unknown>) => (): void =>
@@ -103,7 +102,7 @@ function Head({ details, reload }: { details: PaymentDetails; reload: () => void
       )}
       <ErrorMessage problem={problem} />
       <Facts payment={payment} spent={spent} />
-      {refunding && <Refund details={details} close={() => setRefunding(false)} done={reload} />}
+      {refunding && <Refund payment={payment} spent={spent} close={() => setRefunding(false)} done={reload} />}
     </section>
   )
 }
@@ -115,7 +114,7 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
   const { currency, refundedMinor, disputedMinor, receiptUrl } = payment
   const facts: [name: string, value: ComponentChildren, testId?: string][] = [
     ['Status', <PaymentStatus payment={payment} />],
-    ['Account', <AccountLink id={payment.accountId} email={payment.accountEmail} name={payment.accountName} />],
+    ['Account', <AccountLink id={payment.accountId} email={payment.accountEmail} />],
     ['Credits', number(creditsOf(payment))],
     ['Already spent', number(spent), 'spent'],
     ['Taken back', number(payment.reversed), 'reversed'],
@@ -144,14 +143,14 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
   )
 }
 
-type RefundProps = { details: PaymentDetails; close: () => void; done: () => void }
+type RefundProps = { payment: OperatedPayment; spent: number; close: () => void; done: () => void }
 
-/** Proposes what can be refunded without a debt; more needs a decision, and again when the server reports it. */
-function Refund({ details: { payment, spent, refundableMinor }, close, done }: RefundProps) {
+/** Shows what is spent before it asks to go on, and again when the server reports it. */
+function Refund({ payment, spent, close, done }: RefundProps) {
   const { id, currency } = payment
   const left = leftOf(payment)
   const { busy, problem, run } = useSubmit()
-  const [mustForce, setMustForce] = useState(refundableMinor < left)
+  const [mustForce, setMustForce] = useState(spent > 0)
   const submit = (event: Event): void => {
     const { amount = '', force } = fieldsOf(event)
     const amountMinor = minorOf(amount, currency)
@@ -179,12 +178,8 @@ function Refund({ details: { payment, spent, refundableMinor }, close, done }: R
           label={`Amount (${currency.toUpperCase()})`}
           name="amount"
           inputMode="decimal"
-          defaultValue={majorText(refundableMinor, currency)}
-          hint={
-            refundableMinor < left
-              ? `${money(refundableMinor, currency)} is left unspent. At most ${money(left, currency)}.`
-              : `At most ${money(left, currency)}.`
-          }
+          defaultValue={majorText(left, currency)}
+          hint={`At most ${money(left, currency)}.`}
           required
         />
         {mustForce && (

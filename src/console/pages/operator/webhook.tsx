@@ -1,12 +1,7 @@
 /**
  * One of the operators' own webhooks, and what it was sent.
  */
-import {
-  getOperatorsDeliveries,
-  getOperatorsDelivery,
-  getOperatorsWebhook,
-  redeliverOperatorsEvent,
-} from '../../api/operator.ts'
+import { getOperatorsDeliveries, getOperatorsWebhook, redeliverOperatorsEvent } from '../../api/operator.ts'
 import { ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { useLoad } from '../../state/load.ts'
 import { Deliveries, useDeliveries } from '../webhooks/deliveries.tsx'
@@ -37,7 +32,6 @@ export function WebhookSection({ id, query: { cursor } }: Props) {
         cursor={cursor}
         path={`/operator/webhooks/${id}`}
         redeliver={redeliverOperatorsEvent}
-        get={getOperatorsDelivery}
       />
     </>
   )

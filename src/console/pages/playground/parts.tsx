@@ -12,7 +12,6 @@ import { credits, duration, number } from '../../parts/format.ts'
 import { Collapsible } from '../../parts/collapsible.tsx'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
-import { useOwnBudget } from '../../state/members.ts'
 import { OWN_NAME, playgroundKey, setPlaygroundKey } from '../../state/playground-key.ts'
 import { CodeSamples } from '../../parts/samples/code-samples.tsx'
 import type { Example } from '../../parts/samples/samples.ts'
@@ -108,8 +107,7 @@ export function ModelChoice({ label = 'Model', models, model, choose }: ModelPro
  */
 export function Ceiling({ most, both = false }: { most: number; both?: boolean }) {
   const balance = account.value?.credits
-  const left = useOwnBudget()?.remaining ?? Infinity
-  const short = balance !== undefined && Math.min(balance, left) < most
+  const short = balance !== undefined && balance < most
   return (
     <p class={short ? 'ceiling short' : 'ceiling'} data-testid="ceiling">
       At most <strong class="digits">{credits(most)}</strong>
@@ -117,9 +115,7 @@ export function Ceiling({ most, both = false }: { most: number; both?: boolean }
       <Worth credits={most} />
       {short && (
         <>
-          . {left < balance ? `Your budget has ${number(left)} left` : `You have ${number(balance)}`}, so{' '}
-          {both ? 'at least one call' : 'the call'} would be refused.{' '}
-          {left < balance ? 'An admin of the organisation can raise it.' : <GetCredits />}
+          . You have {number(balance)}, so {both ? 'at least one call' : 'the call'} would be refused. <GetCredits />
         </>
       )}
     </p>

@@ -7,7 +7,6 @@ import type { Webhook } from '../../api/webhooks.ts'
 import {
   changeWebhook,
   getDeliveries,
-  getDelivery,
   getWebhook,
   redeliver,
   removeWebhook,
@@ -64,7 +63,6 @@ export function OneWebhook({ id, query }: { id: string; query: Record<string, st
           cursor={query['cursor']}
           path={`/webhooks/${id}`}
           redeliver={redeliver}
-          get={getDelivery}
         />
       )}
     </Page>

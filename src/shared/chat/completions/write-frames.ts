@@ -23,12 +23,6 @@ export class ChunkEncoder implements AnswerEncoder {
   private readonly kinds = new Map<number, BlockStart['kind']>()
   private readonly formats = new Map<number, string | undefined>()
   private readonly calls = new Map<number, Call>()
-  private readonly isLegacy: boolean
-
-  /** @param isLegacy whether its client reads the `function_call` of older clients */
-  constructor(isLegacy = false) {
-    this.isLegacy = isLegacy
-  }
 
   framesOf(event: AnswerEvent): Fields[] {
     switch (event.is) {
@@ -44,7 +38,7 @@ export class ChunkEncoder implements AnswerEncoder {
       case 'stop':
         return this.stop(event.block)
       case 'end':
-        return [this.chunk({}, this.isLegacy && event.reason === 'tools' ? 'function_call' : FINISH[event.reason])]
+        return [this.chunk({}, FINISH[event.reason])]
     }
   }
 
@@ -58,15 +52,14 @@ export class ChunkEncoder implements AnswerEncoder {
     if (kind !== 'reasoning') return []
     this.formats.set(block, event.format)
     if (event.sealed === undefined) return []
-    const { sealed: data, format, id } = event
-    const sealed = { type: 'reasoning.encrypted', data, format, ...(id !== undefined && { id }), index: block }
+    const sealed = { type: 'reasoning.encrypted', data: event.sealed, format: event.format, index: block }
     return [this.chunk({ reasoning_details: [sealed] })]
   }
 
   private deltaOf({ block, text }: AnswerEvent & { is: 'delta' }): Fields {
     switch (this.kinds.get(block)) {
       case 'tool_call':
-        return this.calledIn(this.calls.get(block)!, text)
+        return { tool_calls: [this.pieceOf(this.calls.get(block)!, text)] }
       case 'reasoning':
         return { reasoning_content: text, ...this.thought(block, { text }) }
       case 'refusal':
@@ -86,15 +79,7 @@ export class ChunkEncoder implements AnswerEncoder {
   /** A call without arguments has not been sent yet. */
   private stop(block: number): Fields[] {
     const call = this.calls.get(block)
-    return call?.begin ? [this.chunk(this.calledIn(call, call.isCustom ? '' : '{}'))] : []
-  }
-
-  /** The delta of a piece of a call. Older clients read one call, without an id. */
-  private calledIn(call: Call, text: string): Fields {
-    if (!this.isLegacy) return { tool_calls: [this.pieceOf(call, text)] }
-    if (call.index > 0) return {}
-    const { function: called } = this.pieceOf(call, text)
-    return { function_call: called }
+    return call?.begin ? [this.chunk({ tool_calls: [this.pieceOf(call, call.isCustom ? '' : '{}')] })] : []
   }
 
   private pieceOf(call: Call, text: string): Fields {
@@ -107,9 +92,7 @@ export class ChunkEncoder implements AnswerEncoder {
 
   /** A chunk with this delta; the first one also has the role. */
   private chunk(delta: Fields, finish: string | null = null): Fields {
-    const first = this.hasBegun
-      ? {}
-      : { role: 'assistant', content: delta.tool_calls || delta.function_call ? null : '' }
+    const first = this.hasBegun ? {} : { role: 'assistant', content: delta.tool_calls ? null : '' }
     this.hasBegun = true
     const choice = { index: 0, delta: { ...first, ...delta }, logprobs: null, finish_reason: finish }
     return { ...this.head, choices: [choice] }

@@ -70,8 +70,8 @@ export class ChunksDecoder implements Decoder {
     return this.open.add('reasoning', { kind: 'reasoning' }, textOf(content) || textOf(reasoning))
   }
 
-  private detailOf({ type, text, summary, data, signature, format, id, index }: Fields): AnswerEvent[] {
-    const named = { ...(isText(format) && { format }), ...(isText(id) && { id }) }
+  private detailOf({ type, text, summary, data, signature, format, index }: Fields): AnswerEvent[] {
+    const named = isText(format) ? { format } : {}
     const at = `detail ${String(index)}`
     if (type === 'reasoning.encrypted' && isText(data))
       return [...this.open.start(at, { kind: 'reasoning', sealed: data, ...named }), ...this.open.close()]
@@ -84,7 +84,7 @@ export class ChunksDecoder implements Decoder {
   private endOf({ finish_reason: reason, ...choice }: Fields): AnswerEvent[] {
     if (!isText(reason)) return []
     const end = this.metStop(reason, choice) ?? { reason: REASONS[reason] ?? 'done' }
-    return [...this.calls.end(end.reason === 'length'), ...this.open.close(), { is: 'end', ...end }]
+    return [...this.calls.end(), ...this.open.close(), { is: 'end', ...end }]
   }
 
   /** The text that the answer ended at, which vLLM and SGLang name besides the reason. */

@@ -1,0 +1,51 @@
+/** Whether an upstream takes its key: asked by a request that costs nothing, with the client that calls use. */
+import { request } from 'undici'
+import type { Protocol, Upstream } from '../../shared/catalogue/catalogue.ts'
+import { sentenceOf } from '../../shared/platform/process/log.ts'
+import { anthropicKey } from './anthropic/chat.ts'
+import type { Authorize } from './http.ts'
+import { bearer } from './http.ts'
+import { falKey } from './tasks/fal.ts'
+
+/** The upstream's reaction. `says` is for operators. */
+export type KeyCheck = { ok: boolean; says: string }
+
+// No such request: fal checks the key first, and offers no other free request.
+const FAL_REQUEST = '/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status'
+
+/** The question of a protocol: a path below the upstream's address, and how the key is presented. */
+const QUESTIONS: Record<Protocol, { path: (base: string) => string; authorize: Authorize }> = {
+  openai: { path: () => '/models', authorize: bearer },
+  anthropic: {
+    path: (base) => (base.endsWith('/v1') ? '/models' : '/v1/models'),
+    authorize: (key) => ({ ...anthropicKey(key), 'anthropic-version': '2023-06-01' }),
+  },
+  responses: { path: () => '/models', authorize: bearer },
+  fal: { path: () => FAL_REQUEST, authorize: falKey },
+  replicate: { path: () => '/account', authorize: bearer },
+  openrouter: { path: () => '/key', authorize: bearer },
+}
+
+/**
+ * Asks an upstream. A server that answers, and knows no such question, is taken as well.
+ * @param patienceMs how long it may take
+ */
+export async function checkKey(
+  { protocol, baseUrl, apiKey, headers }: Upstream,
+  patienceMs: number,
+): Promise<KeyCheck> {
+  const { path, authorize } = QUESTIONS[protocol]
+  try {
+    const { statusCode: status, body } = await request(`${baseUrl}${path(baseUrl)}`, {
+      headers: { ...headers, ...(apiKey !== null && authorize(apiKey)) },
+      signal: AbortSignal.timeout(patienceMs),
+    })
+    await body.dump()
+    if (status === 401 || status === 403) return { ok: false, says: `refuses the key (${status})` }
+    if (status >= 500) return { ok: false, says: `answers ${status}` }
+    if (status >= 200 && status < 300) return { ok: true, says: apiKey === null ? 'answers' : 'accepts the key' }
+    return { ok: true, says: `answers ${status}: does not refuse the key` }
+  } catch (error) {
+    return { ok: false, says: `does not answer: ${sentenceOf(error)}` }
+  }
+}
