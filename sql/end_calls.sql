@@ -157,6 +157,8 @@ BEGIN
     SELECT d.id, outputs[d.place], now() + make_interval(secs => d.result_seconds) FROM done d
     -- What was deleted while it was made has no result any more.
     WHERE d.deleted_at IS NULL
+    -- A response in the background has its input stored when it begins.
+    ON CONFLICT (call_id) DO UPDATE SET output = EXCLUDED.output, expires_at = EXCLUDED.expires_at
   ), written AS (
     INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after)
     SELECT e.* FROM unnest(entries) e

@@ -33,9 +33,38 @@ export async function storeInput(
 ): Promise<void> {
   const isMissing = await db('call_results').where({ call_id: callId }).whereNull('input').first('call_id')
   if (!isMissing) return
+  const input = await compressed(db, accountId, items, mostBytes)
+  if (input) await db('call_results').where({ call_id: callId }).update({ input })
+}
+
+/**
+ * Stores what a response in the background was asked with, while it is made: its client may refer to it as soon as it
+ * has ended. The end of its call adds the answer and decides how long both are kept.
+ */
+export async function storeInputFirst(
+  db: Db,
+  { callId, accountId }: { callId: CallId; accountId: AccountId },
+  items: readonly Fields[],
+): Promise<void> {
+  const input = await compressed(db, accountId, items, MOST_KEPT_BYTES)
+  if (!input) return
+  await db.raw(
+    `INSERT INTO call_results (call_id, output, input, expires_at) VALUES (?, '', ?, now() + interval '1 day')
+    ON CONFLICT (call_id) DO UPDATE SET input = EXCLUDED.input`,
+    [callId, input],
+  )
+}
+
+/** The items of an input as they are stored; null if the account has as many bytes of large inputs as it may. */
+async function compressed(
+  db: Db,
+  accountId: AccountId,
+  items: readonly Fields[],
+  mostBytes: number,
+): Promise<Buffer | null> {
   const input = await compress(JSON.stringify(items))
-  if (input.length > COUNTED_BYTES && (await keptBytes(db, accountId)) + input.length > mostBytes) return
-  await db('call_results').where({ call_id: callId }).update({ input })
+  const isTooMuch = input.length > COUNTED_BYTES && (await keptBytes(db, accountId)) + input.length > mostBytes
+  return isTooMuch ? null : input
 }
 
 /** The bytes of the large inputs that are stored for an account. They are counted without being read. */
@@ -56,7 +85,7 @@ export async function forgetResponse(db: Db, { userId, accountId }: Membership, 
     `
     DELETE FROM call_results r USING calls c
     WHERE c.id = r.call_id AND r.call_id = :callId AND c.account_id = :accountId AND c.user_id = :userId
-      AND c.dialect = 'responses'`,
+      AND c.dialect = 'responses' AND c.finished_at IS NOT NULL`,
     { callId, userId, accountId },
   )
   return rowCount > 0

@@ -4,6 +4,7 @@ import type OpenAI from 'openai'
 import { prompted } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { callOfResponse } from '../../../src/shared/chat/responses/response.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { useGateway } from '../../support/gateway.ts'
 import { clientOf, refusal, addDialects } from './support/responses.ts'
@@ -110,6 +111,11 @@ describe('a response that is stored', () => {
       expect(begun).to.include({ background: true, model })
       expect(begun.status).to.be.oneOf(['queued', 'in_progress'])
       const poll = () => client().responses.retrieve(begun.id)
+      const stored = await gateway
+        .db('call_results')
+        .where({ call_id: callOfResponse(begun.id)! })
+        .first('input')
+      expect(stored?.input, 'its input is stored before it is answered').to.be.instanceOf(Buffer)
       await until('the response to end', async () => (await poll()).status === 'completed')
       expect((await poll()).output_text).to.equal('done')
       const next = await ask(prompted('[answer next]'), { model, previous_response_id: begun.id })
@@ -119,6 +125,8 @@ describe('a response that is stored', () => {
       const prompt = prompted('[tokens 20] [hang-after 5]')
       const hanging = await ask(prompt, { model, background: true })
       await until('the upstream to be asked', () => gateway.sandbox.journal(prompt).length > 0)
+      expect((await refusal(client().responses.inputItems.list(hanging.id))).status).to.equal(404)
+      expect((await refusal(client().responses.delete(hanging.id))).status).to.equal(404)
       const cancelled = await client().responses.cancel(hanging.id)
       expect(cancelled.status).to.equal('cancelled')
       expect(await client().responses.retrieve(hanging.id)).to.include({ status: 'cancelled' })

@@ -6,7 +6,7 @@ import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import { checkResponses } from '../../../shared/chat/responses/check.ts'
 import { estimateResponses } from '../../../shared/chat/responses/estimate.ts'
 import { responsesBody } from '../../../shared/chat/responses/fields.ts'
-import { storeInput } from '../../../shared/calls/stored-responses.ts'
+import { storeInput, storeInputFirst } from '../../../shared/calls/stored-responses.ts'
 import { itemsOf } from '../../../shared/chat/responses/parts.ts'
 import { begunResponse, inputWithIds } from '../../../shared/chat/responses/response.ts'
 import type { AccountId } from '../../../shared/platform/ids.ts'
@@ -42,10 +42,11 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
     const clamped = clampedChat(request, estimateResponses(request, model), model)
     return { ...clamped, droppedTools, modelId: model.id }
   },
-  answer: (ctx, deps, placed, { request, modelId, updates }) => {
+  answer: async (ctx, deps, placed, { request, modelId, updates }) => {
     const { accountId } = ctx.state.principal
-    if (request.store !== false) storeWithAnswer(deps, placed, request, accountId)
-    if (request.background === true && !placed.hasEnded) return answerBegun(ctx, placed, { request, modelId, updates })
+    const isBegun = request.background === true && !placed.hasEnded
+    if (request.store !== false) await storing(deps, placed, { request, accountId, isBegun })
+    if (isBegun) return answerBegun(ctx, placed, { request, modelId, updates })
     return request.stream && request.background !== true
       ? answerWithFrames(ctx, deps, placed, {
           updates,
@@ -67,18 +68,22 @@ function answerBegun(
   ctx.body = { ...begun, model: modelId, status: status === 'queued' ? 'queued' : 'in_progress' }
 }
 
+type Storing = { request: ChatRequest; accountId: AccountId; isBegun: boolean }
+
 /**
- * Stores the input next to the answer, before that is sent: its client may refer to it at once. A client that does not
- * wait, or has disconnected, may refer to it later; if a stream was cut off, its retry stores the input.
+ * Stores the input of a response: at once if it is in the background, or else next to the answer, before that is sent.
+ * Either way its client may refer to it as soon as it has the answer. If a stream was cut off, its retry stores the
+ * input.
  */
-function storeWithAnswer({ db, log }: WebDeps, placed: PlacedCall, request: ChatRequest, accountId: AccountId): void {
+async function storing(deps: WebDeps, placed: PlacedCall, { request, accountId, isBegun }: Storing): Promise<void> {
   const { callId, wait } = placed
   const items = inputWithIds(itemsOf(request), publicId('call', callId))
+  const stored = { callId, accountId }
+  const warn = (error: unknown): void =>
+    deps.log.warn({ call: publicId('call', callId), err: error }, 'input of a response not stored')
+  if (isBegun) return storeInputFirst(deps.db, stored, items).catch(warn)
   const answer = wait.answer.then(async (ended) => {
-    if (ended.status !== 200) return ended
-    await storeInput(db, { callId, accountId }, items).catch((error: unknown) =>
-      log.warn({ call: publicId('call', callId), err: error }, 'input of a response not kept'),
-    )
+    if (ended.status === 200) await storeInput(deps.db, stored, items).catch(warn)
     return ended
   })
   placed.wait = { answer, cancel: placed.relayed || placed.joined ? wait.cancel : () => {} }
