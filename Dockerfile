@@ -28,6 +28,7 @@ WORKDIR /app
 COPY --from=build /app/package.json /app/models.json /app/models.example.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/assets ./assets
+COPY --from=build /app/docs ./docs
 COPY --from=build /app/dist ./dist
 # Media results and the mail file, where no bucket and no mail server are configured: mount a volume here.
 RUN mkdir .data && chown node:node .data

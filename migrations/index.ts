@@ -20,6 +20,9 @@ import * as uploads from './011_uploads.ts'
 import * as organisations from './012_organisations.ts'
 import * as rowRules from './013_row_rules.ts'
 import * as leftCalls from './014_left_calls.ts'
+import * as upstreamKeys from './015_upstream_keys.ts'
+import * as receipts from './016_receipts.ts'
+import * as webhookTries from './017_webhook_tries.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -49,6 +52,9 @@ const MIGRATIONS: Record<string, Migration> = {
   '012_organisations': organisations,
   '013_row_rules': rowRules,
   '014_left_calls': leftCalls,
+  '015_upstream_keys': upstreamKeys,
+  '016_receipts': receipts,
+  '017_webhook_tries': webhookTries,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

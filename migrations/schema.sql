@@ -225,6 +225,16 @@ CREATE TABLE call_results (
 ) WITH (autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
 CREATE INDEX call_results_expiry ON call_results USING btree (expires_at);
 
+-- The tries of a call at its upstreams, where it had more than one, or failed; swept after seven days.
+CREATE TABLE call_tries (
+  call_id uuid NOT NULL, -- Whose tries.
+  tries jsonb NOT NULL, -- A list: upstream, key, status, error, ms and at of each (src/shared/calls/tries.ts).
+  expires_at timestamptz NOT NULL, -- When they are deleted.
+  CONSTRAINT call_tries_pkey PRIMARY KEY (call_id),
+  CONSTRAINT call_tries_call_fkey FOREIGN KEY (call_id) REFERENCES calls(id) ON DELETE CASCADE
+);
+CREATE INDEX call_tries_expiry ON call_tries USING btree (expires_at);
+
 -- One row a gateway call, refused ones too. Written by src/shared/calls alone. Prompts never rest here.
 CREATE TABLE calls (
   id uuid NOT NULL, -- UUIDv7, made by the web process before the charge; call_… in text.
@@ -254,8 +264,8 @@ CREATE TABLE calls (
   result_url text, -- Where the media result is, or the first of them.
   more_result_urls text[], -- Where the further pictures are.
   pictures quantity, -- How many pictures were delivered (image).
-  seconds numeric, -- The length that was asked for (video).
-  resolution text, -- The resolution that was asked for (video).
+  seconds numeric, -- The length that was asked for (video), or measured (transcription).
+  resolution text, -- The resolution that was asked for (image, video).
   progress smallint, -- In percent, as far as its upstream has told (video); never falls.
   deleted_at timestamptz, -- When its owner deleted it (video). From then on it has no result, and no client can see it.
   request_id text, -- X-Request-Id of the request that opened it.
@@ -282,6 +292,11 @@ CREATE TABLE calls (
   group_name text, -- The group of its account when it was opened, whose share its price has; null: none.
   is_async boolean NOT NULL DEFAULT false, -- Whether its client asked not to wait for the answer.
   callback_url text, -- Where its client wants to be told of its end; null: nowhere.
+  upstream_key text, -- The key of its upstream, by its name in the catalogue; null: unknown.
+  tries integer, -- How often upstreams were asked, where that is not once.
+  units quantity, -- How many characters (speech) or searches (rerank) it is paid for.
+  size text, -- The size that it is priced at: as asked for, else as it came (image).
+  quality text, -- The quality that it is priced at: as asked for, else as it came (image).
   CONSTRAINT calls_pkey PRIMARY KEY (id),
   CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT calls_rules CHECK (calls_rules((modality)::text, dialect, status, price, (credits_precharged)::bigint, (credits)::bigint, (credits_uncollected)::bigint, (input_tokens)::bigint, http_status, error_type, more_result_urls, (pictures)::bigint, progress, deleted_at, idempotency_key, idempotency_expires_at, request_hash, lease_until, deadline_at, finished_at, count, (cached_input_tokens)::bigint, (cache_write_tokens)::bigint, (repeated_input_tokens)::bigint, callback_url))
@@ -365,6 +380,14 @@ CREATE TABLE deductions (
   CONSTRAINT deductions_reason_length CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 200)))
 );
 CREATE TRIGGER deductions_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON deductions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- Keys of upstreams that operators have switched off, by their names in the catalogue.
+CREATE TABLE disabled_upstream_keys (
+  upstream text NOT NULL, -- The upstream.
+  key text NOT NULL, -- The key.
+  disabled_at timestamptz NOT NULL DEFAULT now(), -- When.
+  CONSTRAINT disabled_upstream_keys_pkey PRIMARY KEY (upstream, key)
+);
 
 -- Debts that operators let go; append-only.
 CREATE TABLE forgiven_debts (
@@ -592,7 +615,7 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'account_limited'::text, 'role_changed'::text, 'account_grouped'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'account_limited'::text, 'role_changed'::text, 'account_grouped'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text, 'upstream_key_disabled'::text, 'upstream_key_enabled'::text, 'upstream_key_tested'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 CREATE INDEX operator_actions_action ON operator_actions USING btree (action, id DESC);
@@ -866,6 +889,21 @@ CREATE INDEX webhook_deliveries_lost ON webhook_deliveries USING btree (status) 
 CREATE INDEX webhook_deliveries_old ON webhook_deliveries USING btree (created_at);
 CREATE INDEX webhook_deliveries_open ON webhook_deliveries USING btree (webhook_id, next_try_at) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
 CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries USING btree (webhook_id, id);
+
+-- Each try of a delivery, deleted with it.
+CREATE TABLE webhook_tries (
+  id bigint NOT NULL, -- The order of the tries.
+  delivery_id uuid NOT NULL, -- Of which delivery.
+  ended_at timestamptz NOT NULL DEFAULT now(), -- When it succeeded or failed.
+  answer_status integer, -- The HTTP status of the answer; null: none.
+  answer_ms integer, -- How long it took, in ms.
+  note text, -- Why it was no success; null for a success.
+  answer text, -- How the answer began, where it was no success.
+  CONSTRAINT webhook_tries_pkey PRIMARY KEY (id),
+  CONSTRAINT webhook_tries_delivery_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE,
+  CONSTRAINT webhook_tries_answer_length CHECK ((char_length(answer) <= 512))
+);
+CREATE INDEX webhook_tries_delivery ON webhook_tries USING btree (delivery_id, id);
 
 -- Where events go, and what they are signed with.
 CREATE TABLE webhooks (

@@ -19,7 +19,7 @@ DECLARE
   reported outcome[] := ARRAY(SELECT jsonb_populate_recordset(NULL::outcome, outcomes));
   ids uuid[] := ARRAY(SELECT DISTINCT o.id FROM unnest(reported) o);
   account_ids uuid[] := ARRAY(SELECT DISTINCT c.account_id FROM calls c WHERE c.id = ANY (ids));
-  passing constant text[] := '{service_unavailable, upstream_rate_limited, upstream_overloaded}';
+  passing constant text[] := '{service_unavailable, upstream_unavailable, upstream_rate_limited, upstream_overloaded}';
   keys_limited boolean;
   tokens_limited boolean;
   has_webhooks boolean;
@@ -142,8 +142,10 @@ BEGIN
       -- Nothing was sent of a call that no worker began.
       cost_micro_usd = CASE WHEN o.status = 'failed' AND greatest(c.attempts, o.attempt) = 0 THEN 0
         ELSE o.cost_micro_usd END,
-      upstream = coalesce(o.upstream, c.upstream), result_url = o.result_url,
-      more_result_urls = o.more_result_urls, pictures = o.pictures, finished_at = moment,
+      upstream = coalesce(o.upstream, c.upstream), upstream_key = coalesce(o.upstream_key, c.upstream_key),
+      tries = jsonb_array_length(o.tries), result_url = o.result_url,
+      more_result_urls = o.more_result_urls, pictures = o.pictures, size = coalesce(o.size, c.size),
+      quality = coalesce(o.quality, c.quality), finished_at = moment,
       -- A call that we ourselves could not place, or for which its upstream had no room, counts as refused: its key is
       -- free for the client's next try.
       idempotency_key = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_key END,
@@ -159,6 +161,9 @@ BEGIN
     WHERE d.deleted_at IS NULL
     -- A response in the background has its input stored when it begins.
     ON CONFLICT (call_id) DO UPDATE SET output = EXCLUDED.output, expires_at = EXCLUDED.expires_at
+  ), tried AS (
+    INSERT INTO call_tries (call_id, tries, expires_at)
+    SELECT o.id, o.tries, now() + interval '7 days' FROM unnest(chosen) o WHERE o.tries IS NOT NULL
   ), written AS (
     INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after)
     SELECT e.* FROM unnest(entries) e

@@ -253,14 +253,14 @@ BEGIN
     INSERT INTO calls (id, account_id, key_id, user_id, modality, dialect, model, catalogue_version, status, price,
       price_version, estimated_input_tokens, estimated_output_tokens, credits_precharged, credits, request_id, reply_to,
       idempotency_key, idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at, created_at,
-      is_async, callback_url, group_name, seconds, resolution)
+      is_async, callback_url, group_name, seconds, resolution, units, size, quality)
     SELECT u.id, u.account_id, u.key_id, u.user_id, u.modality, u.dialect, u.model, u.catalogue_version, 'queued',
       u.price, u.price_version, u.estimated_input, u.estimated_output, u.amount, u.amount, u.request_id, u.reply_to,
       u.idempotency_key,
       CASE WHEN u.idempotency_key IS NOT NULL THEN now() + make_interval(secs => u.idempotency_seconds) END,
       u.request_hash, u.request_bytes, now() + make_interval(secs => u.lease_seconds),
       now() + make_interval(secs => u.deadline_seconds), moment, coalesce(u.is_async, false), u.callback_url,
-      u.group_name, u.seconds, u.resolution
+      u.group_name, u.seconds, u.resolution, u.units, u.size, u.quality
     FROM unnest(members, opened) AS u (user_id)
   ), written AS (
     INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after)

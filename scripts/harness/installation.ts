@@ -74,7 +74,10 @@ export class Program {
   constructor(kind: Kind, env: NodeJS.ProcessEnv, folder: string, tree: string) {
     this.kind = kind
     this.stepsFile = join(folder, `steps-${randomUUID()}`)
-    const preload = ['--require', join(root, 'scripts/harness/crash-preload.cjs')]
+    const preload = ['crash', ...(bundled ? ['compiled'] : [])].flatMap((name) => [
+      '--require',
+      join(root, `scripts/harness/${name}-preload.cjs`),
+    ])
     const [command = '', ...args] = dyingWithParent('SIGKILL', [
       process.execPath,
       ...preload,
@@ -254,8 +257,6 @@ export async function install(
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],
     SANDBOX_API_KEY: 'sk-made-up',
-    // Later starts read what an earlier one compiled (from Node 22.1 on).
-    ...(bundled && { NODE_COMPILE_CACHE: join(bundled, 'compiled') }),
     ...env,
   })
 }

@@ -42,10 +42,17 @@ export function examples(base: string, key: string, models: readonly ListedModel
   return found
 }
 
-type Shown = { base: string; publicUrl: string; demo: Demo; models: readonly ListedModel[]; took: string }
+type Shown = {
+  base: string
+  publicUrl: string
+  hasMailPage: boolean
+  demo: Demo
+  models: readonly ListedModel[]
+  took: string
+}
 
 /** What `npm start` prints when everything is up. */
-export function banner({ base, publicUrl, demo, models, took }: Shown): string {
+export function banner({ base, publicUrl, hasMailPage, demo, models, took }: Shown): string {
   const password = demo.password ?? '(created from another data folder; see there)'
   return [
     '',
@@ -55,6 +62,8 @@ export function banner({ base, publicUrl, demo, models, took }: Shown): string {
     `  Sign in    ${demo.email}   ${password}`,
     `  API key    ${demo.key}`,
     `  Balance    ${demo.credits} credits`,
+    ...(hasMailPage ? [`  Mails      ${publicUrl}/dev/mail`] : []),
+    `  Operate    ${publicUrl}/operator`,
     '',
     ...examples(base, demo.key, models).flatMap(({ title, line }) => [`# ${title}`, line, '']),
   ].join('\n')

@@ -17,7 +17,7 @@ export type Demo = {
 }
 
 /** What the data folder has of it. It is written after each step, so that the next start continues a killed one. */
-type Kept = { password?: string; granted?: boolean; key?: string }
+type Kept = { password?: string; granted?: boolean; operates?: boolean; key?: string }
 
 type Account = { credits: number }
 
@@ -31,7 +31,8 @@ async function find(env: NodeJS.ProcessEnv): Promise<Account | undefined> {
 }
 
 /**
- * The demo account with credits and an API key. The first start makes it; later ones find it in its current state.
+ * The demo account, an operator with credits and an API key. The first start makes it; later ones find it in its
+ * current state.
  * `accepts` checks whether a key works. Throws an AdminError with the output of the command that failed.
  */
 export async function demoAccount(
@@ -57,6 +58,11 @@ export async function demoAccount(
     account = { credits: firstCredits }
   }
   keep({ granted: true })
+  if (!kept.operates) {
+    // Once: who takes the role away has a reason.
+    await admin(env, 'account', 'role', email, 'admin')
+    keep({ operates: true })
+  }
   if (kept.key === undefined || !(await accepts(kept.key))) {
     const { secret } = await admin<{ secret: string }>(env, 'key', 'create', email, 'npm start')
     keep({ key: secret })

@@ -84,6 +84,8 @@ export function keptSettings(folder: string): Environment {
     HOST: process.env['HOST'] || '127.0.0.1',
     // No balancer checks here.
     DRAIN_SECONDS: process.env['DRAIN_SECONDS'] || '0',
+    // Receivers of webhooks are tried on this machine.
+    WEBHOOK_ALLOW_PRIVATE: process.env['WEBHOOK_ALLOW_PRIVATE'] || 'on',
     SANDBOX_API_KEY: process.env['SANDBOX_API_KEY'] || 'sandbox',
   }
   // The programs' own defaults are in .data.

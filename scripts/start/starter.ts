@@ -237,7 +237,10 @@ export class Starter {
     const { data } = (await (await models(demo.key)).json()) as { data: ListedModel[] }
     if (this.stopping) throw new Stopped()
     const publicUrl = (process.env['BASE_URL'] || base).replace(/\/+$/, '')
-    console.log(banner({ base, publicUrl, demo, models: data, took: seconds(Date.now() - this.startedAt) }))
+    const hasMailPage = !process.env['SMTP_URL'] && !process.env['BASE_URL']
+    console.log(
+      banner({ base, publicUrl, hasMailPage, demo, models: data, took: seconds(Date.now() - this.startedAt) }),
+    )
   }
 }
 

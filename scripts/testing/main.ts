@@ -21,7 +21,7 @@ import { namesFiles, readArguments } from './arguments.ts'
 import { affectedTests, changedSince, readImporters } from './changed.ts'
 import { testFiles, timesFile } from './order.ts'
 import type { Times } from './order.ts'
-import { recordPassed, treeOf } from './tree.ts'
+import { checkOnce, recordPassed, treeOf } from './tree.ts'
 import { runTool, seconds } from '../tools.ts'
 
 /**
@@ -60,8 +60,9 @@ async function stage<T>(name: string, work: () => Promise<T>): Promise<T | undef
   }
 }
 
+/** Tests go first: some wait, and the checks have the processors meanwhile. */
 async function check(): Promise<void> {
-  const { ok, output } = await runTool('npm', ['run', '--silent', 'check'])
+  const { ok, output } = await runTool('npm', ['run', '--silent', 'check'], { patient: true })
   if (!ok) throw new Error(output)
 }
 
@@ -121,8 +122,8 @@ async function runMocha(addresses: TestAddresses, files: string[]): Promise<void
   }
 }
 
-/** Files of less than this are not recorded, in s. */
-const LEAST_RECORDED = 1
+/** Files of less than this are not recorded, in s: whichever of them comes last, a run ends soon after it begins. */
+const LEAST_RECORDED = 4
 
 function reportTimes(log: string): void {
   const slowestFirst = (readIfThere(log) ?? '')
@@ -163,7 +164,7 @@ if (since !== undefined && files.length === 0) {
   console.log(`No test is affected by what has changed since ${since}.`)
   process.exit(0)
 }
-const checked = isWhole ? stage('check', check) : undefined
+const checked = isWhole ? stage('check', () => checkOnce(check)) : undefined
 const [, addresses] = await Promise.all([stage('build', built), stage('services', services)])
 if (addresses !== undefined && !interrupted) await stage('tests', () => runMocha(addresses, files))
 await checked

@@ -22,8 +22,16 @@ async function stage(name: string, work: () => Promise<void>): Promise<void> {
 async function installChromium(): Promise<void> {
   if (browserProgram() !== undefined) return
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version'))
-    throw new Error('install chromium or google-chrome, and have it on the PATH')
-  const packages = ['install', '-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=300', 'chromium']
+    throw new Error('install chromium-headless-shell, chromium or google-chrome, and have it on the PATH')
+  const packages = [
+    'install',
+    '-y',
+    '-q',
+    '--no-install-recommends',
+    '-o',
+    'DPkg::Lock::Timeout=300',
+    'chromium-headless-shell',
+  ]
   if ((await runTool('apt-get', packages)).ok) return
   await runTool('apt-get', ['update', '-q'])
   const { ok, output } = await runTool('apt-get', packages)

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../folders.ts'
 import { ownerLives, processName } from '../harness/services.ts'
+import { runTool } from '../tools.ts'
 
 /** What stays outside a bundle: drivers of other databases, which knex may ask for, native code, and late imports. */
 const OUTSIDE = 'mysql mysql2 mariadb oracledb sqlite3 better-sqlite3 tedious pg-query-stream pg-native'
@@ -71,5 +72,16 @@ export async function bundlePrograms(): Promise<string> {
   // vite sets it for this process, whose tests shall run as those of mocha alone.
   if (NODE_ENV === undefined) delete process.env.NODE_ENV
   else process.env.NODE_ENV = NODE_ENV
+  await compile(folder)
   return folder
+}
+
+/** Stores what V8 compiles of bundles, for `scripts/harness/compiled-preload.cjs`. */
+async function compile(folder: string): Promise<void> {
+  const chunks = readdirSync(folder).filter((name) => /^(?:web|worker)-.*cjs$/.test(name))
+  const load = `for (const name of ${JSON.stringify(chunks)}) require(${JSON.stringify(`${folder}/`)} + name)`
+  const preload = join(root, 'scripts/harness/compiled-preload.cjs')
+  const env = { ...process.env, TOLLGATE_TEST_COMPILES: '1' }
+  const { ok, output } = await runTool(process.execPath, ['--require', preload, '--eval', load], { env })
+  if (!ok) throw new Error(output)
 }

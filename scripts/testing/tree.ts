@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fingerprintOf, root, testData } from '../folders.ts'
 import { readIfThere } from '../services/secrets.ts'
@@ -32,3 +32,17 @@ export const recordPassed = (tree: string): void => writeFileSync(passed, tree)
 
 /** Whether the tree of this fingerprint is the last one on which `npm test` has passed. */
 export const hasPassed = (tree: string): boolean => readIfThere(passed) === tree
+
+/** What `npm run check` reads, in addition to the tree. */
+const CHECKED = ['bench', '.oxlintrc.json', '.oxfmtrc.json', '.dependency-cruiser.cjs'] as const
+
+const checked = join(testData, 'checked')
+
+/** Runs the checks unless they have passed on what they would read. @throws what they throw */
+export async function checkOnce(check: () => Promise<void>): Promise<void> {
+  const read = fingerprintOf(root, [...TREE, ...CHECKED])
+  if (readIfThere(checked) === read) return
+  await check()
+  mkdirSync(testData, { recursive: true })
+  writeFileSync(checked, read)
+}

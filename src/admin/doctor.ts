@@ -4,7 +4,7 @@ import type { Config } from '../shared/platform/config/config.ts'
 import { ConfigError, configWarnings, isLocal, readConfig } from '../shared/platform/config/config.ts'
 import type { Catalogue, Upstream } from '../shared/catalogue/catalogue.ts'
 import { QUEUES } from '../shared/terms/kinds.ts'
-import { catalogueWarnings, parseCatalogue } from '../shared/catalogue/parse.ts'
+import { catalogueWarnings, missingKeys, parseCatalogue } from '../shared/catalogue/parse.ts'
 import { readVersion } from '../shared/catalogue/versions.ts'
 import { askForWrite } from '../shared/platform/postgres/db.ts'
 import type { Db } from '../shared/platform/postgres/db.ts'
@@ -14,7 +14,7 @@ import { createMailer } from '../shared/mail/mailer.ts'
 import { providerOf } from '../shared/payments/deps.ts'
 import type { Provider } from '../shared/payments/provider.ts'
 import { probeStorage } from '../shared/media/storage-check.ts'
-import { checkKey } from '../workers/upstreams/key-check.ts'
+import { checkKey } from '../shared/operators/key-check.ts'
 import type { Report } from './command.ts'
 
 /** One thing that was checked. */
@@ -121,11 +121,17 @@ async function examineCatalogue(db: Db, config: Config): Promise<Finding[]> {
     if (without.length === models.length) throw new Error('no model has an upstream with a key')
     const counts = `version ${current.version}, ${models.length - without.length} of ${models.length} models are served`
     const missing = without.length > 0 ? [`Without an upstream that has a key: ${without.join(', ')}`] : []
-    return [counts, ...missing, ...catalogueWarnings(current)].join('. ')
+    return [counts, ...missing, ...missingKeys(current), ...catalogueWarnings(current)].join('. ')
   })
   const upstreams = current instanceof Error ? [] : usedIn(current)
   const keys = await Promise.all(
-    upstreams.map(async (upstream) => ({ name: `upstream ${upstream.name}`, ...(await checkKey(upstream, CHECK_MS)) })),
+    upstreams.flatMap((upstream) =>
+      upstream.keys.map(async ({ name, secret: apiKey }) => {
+        const { ok, says } = await checkKey({ ...upstream, apiKey }, CHECK_MS)
+        const which = upstream.keys.length > 1 ? `, key ${name}` : ''
+        return { name: `upstream ${upstream.name}${which}`, ok, says }
+      }),
+    ),
   )
   return [whole, ...keys]
 }

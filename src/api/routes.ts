@@ -30,13 +30,20 @@ import { accountEvents } from './console/events.ts'
 import { exportCalls, exportLedger, exportMembers } from './console/exports.ts'
 import { showGrants } from './console/grants.ts'
 import { editKey, endKey, makeKey, renewKey, showKeys } from './console/keys.ts'
-import { endInvitation, joinOrganisation, makeInvitation, showInvitations } from './console/invitations.ts'
+import {
+  endInvitation,
+  joinOrganisation,
+  makeInvitation,
+  showInvitation,
+  showInvitations,
+} from './console/invitations.ts'
 import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { editMember, endMember, handOver, leaveOrganisation, showMembers } from './console/members.ts'
 import { endOrganisation, makeOrganisation, showAccounts, switchAccount } from './console/organisations.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
-import { showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
+import { showHourUsage, showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
+import { sendAgain, showDeliveries, showDelivery } from './console/webhook-deliveries.ts'
 import {
   editWebhook,
   endWebhook,
@@ -44,8 +51,6 @@ import {
   makeWebhook,
   renewCallback,
   renewWebhook,
-  sendAgain,
-  showDeliveries,
   showWebhook,
   showWebhooks,
   testWebhook,
@@ -59,6 +64,7 @@ import {
   showAnyPayment,
   syncAnyPayment,
 } from './operator/payments.ts'
+import { showLocalMails } from './static/local-mails.ts'
 import { serveMedia } from './static/media.ts'
 import {
   activateAccount,
@@ -83,7 +89,8 @@ import { endSessionOf, endSessionsOf, showLedgerOf, showSessionsOf } from './ope
 import { takeCredits } from './operator/deductions.ts'
 import { endAnyKey, endSecretOf, limitKey, showKeysOf } from './operator/keys.ts'
 import { showOverview } from './operator/overview.ts'
-import { discardMail, retryMail, showDeadMails, showUpstreams } from './operator/reports.ts'
+import { discardMail, retryMail, showDeadMails } from './operator/reports.ts'
+import { disableUpstreamKey, enableUpstreamKey, showUpstreams, testUpstreamKey } from './operator/upstreams.ts'
 import { exportActions, showActions } from './operator/actions.ts'
 import {
   editOperatorsWebhook,
@@ -92,6 +99,7 @@ import {
   renewOperatorsWebhook,
   sendOperatorsEventAgain,
   showOperatorsDeliveries,
+  showOperatorsDelivery,
   showOperatorsWebhook,
   showOperatorsWebhooks,
   testOperatorsWebhook,
@@ -114,6 +122,7 @@ import { countTokens } from './v1/messages/count-tokens.ts'
 import { createMessage } from './v1/messages/messages.ts'
 import { listModels, showModel } from './v1/models.ts'
 import { quoteCall } from './v1/quotes.ts'
+import { countInput } from './v1/responses/input-tokens.ts'
 import { createResponse } from './v1/responses/responses.ts'
 import { deleteVideo, fetchContent, listVideos, showVideo } from './v1/videos/stored.ts'
 import { createVideo } from './v1/videos/videos.ts'
@@ -143,6 +152,7 @@ export const endpoints = [
   createMessage,
   countTokens,
   createResponse,
+  countInput,
   showResponse,
   listInputItems,
   cancelResponse,
@@ -185,6 +195,7 @@ export const endpoints = [
   makeInvitation,
   showInvitations,
   joinOrganisation,
+  showInvitation,
   endInvitation,
   // `/api`: the keys of an account, and what was called, used and paid.
   makeKey,
@@ -204,6 +215,7 @@ export const endpoints = [
   exportMembers,
   showGrants,
   showUsage,
+  showHourUsage,
   showKeyUsage,
   showMemberUsage,
   showLatency,
@@ -228,6 +240,7 @@ export const endpoints = [
   renewWebhook,
   testWebhook,
   showDeliveries,
+  showDelivery,
   sendAgain,
   // `/api/operator`: for accounts whose role is `admin`.
   showOverview,
@@ -253,6 +266,9 @@ export const endpoints = [
   retryMail,
   discardMail,
   showUpstreams,
+  disableUpstreamKey,
+  enableUpstreamKey,
+  testUpstreamKey,
   showMargins,
   showActions,
   exportActions,
@@ -266,6 +282,7 @@ export const endpoints = [
   renewOperatorsWebhook,
   testOperatorsWebhook,
   showOperatorsDeliveries,
+  showOperatorsDelivery,
   sendOperatorsEventAgain,
   endOperatorsWebhook,
   showCatalogue,
@@ -285,6 +302,7 @@ export const endpoints = [
   showDebts,
   forgiveDebtOf,
   // Results, health and metrics.
+  showLocalMails,
   showBanner,
   receiveStripeEvent,
   serveMedia,

@@ -6,17 +6,22 @@ import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { exec } from 'preact-iso/router'
 import { hasEnded, token } from './state/session.ts'
+import { isSiteKnown, site } from './state/site.ts'
 import { ForgotPage, NotFoundPage, SignInPage, SignUpPage } from './pages/signed-out.tsx'
 import { SignInAgain } from './pages/sign-in-again.tsx'
 import { AccessPage, NewAddressPage, ResetPage, VerifyPage } from './pages/mailed-links.tsx'
 import { lazyPage } from './parts/lazy.tsx'
+import { PublicFrame } from './parts/public-frame.tsx'
 import type { PageProps } from './parts/route.ts'
 import { Managed } from './parts/managed.tsx'
 import { Shell } from './parts/shell.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 
-/** `managed`: the title of a page that is for owner and admins of the account alone. */
-type Route = { path: string; page: ComponentType<PageProps>; managed?: string }
+/**
+ * `managed`: the title of a page that is for owner and admins of the account alone. `open`: whether visitors see it who
+ * are not signed in; null while that is not known; no if absent.
+ */
+type Route = { path: string; page: ComponentType<PageProps>; managed?: string; open?: () => boolean | null }
 
 /** Pages for everybody. */
 const OUTSIDE: Route[] = [
@@ -28,9 +33,14 @@ const OUTSIDE: Route[] = [
   { path: '/new-address', page: NewAddressPage },
   { path: '/access', page: AccessPage },
   { path: '/invitation', page: lazyPage(async () => (await import('./pages/invitation.tsx')).InvitationPage) },
+  { path: '/dev/mail', page: lazyPage(async () => (await import('./pages/local-mails.tsx')).LocalMailsPage) },
 ]
 
-/** Pages for a user who is signed in. */
+const always = (): boolean => true
+
+const helpPage = lazyPage(async () => (await import('./pages/help/page.tsx')).HelpPage)
+
+/** Pages for a user who is signed in; visitors see those that are open. */
 const INSIDE: Route[] = [
   { path: '/overview', page: OverviewPage },
   { path: '/calls/:id?', page: lazyPage(async () => (await import('./pages/calls.tsx')).CallsPage) },
@@ -54,7 +64,18 @@ const INSIDE: Route[] = [
     managed: 'Credits',
   },
   { path: '/members', page: lazyPage(async () => (await import('./pages/members/page.tsx')).MembersPage) },
-  { path: '/models/:id?', page: lazyPage(async () => (await import('./pages/models.tsx')).ModelsPage) },
+  {
+    path: '/models/:id?',
+    page: lazyPage(async () => (await import('./pages/models.tsx')).ModelsPage),
+    open: () => (isSiteKnown.value ? site.value.publicCatalogue : null),
+  },
+  {
+    path: '/docs',
+    page: lazyPage(async () => (await import('./pages/reference/page.tsx')).ReferencePage),
+    open: always,
+  },
+  { path: '/help/:page?', page: helpPage, open: always },
+  { path: '/help/:folder/:page', page: helpPage, open: always },
   { path: '/gallery', page: lazyPage(async () => (await import('./pages/gallery.tsx')).GalleryPage) },
   { path: '/settings', page: lazyPage(async () => (await import('./pages/settings/page.tsx')).SettingsPage) },
 ]
@@ -63,9 +84,9 @@ const INSIDE: Route[] = [
 const ENTRANCES = new Set(['/', '/sign-in', '/sign-up'])
 
 function find(routes: Route[], path: string) {
-  for (const { path: pattern, page, managed } of routes) {
+  for (const { path: pattern, page, managed, open } of routes) {
     const match = exec(path, pattern, { path, query: {}, params: {} })
-    if (match) return { pattern, managed, Component: page, params: match.params }
+    if (match) return { pattern, managed, isOpen: open ? open() : false, Component: page, params: match.params }
   }
   return null
 }
@@ -81,7 +102,7 @@ export function App() {
   const redirect =
     signedIn && ENTRANCES.has(path)
       ? safeNext(query.next)
-      : !signedIn && inside
+      : !signedIn && inside?.isOpen === false
         ? `/sign-in?next=${encodeURIComponent(url)}`
         : null
   useEffect(() => {
@@ -89,7 +110,13 @@ export function App() {
   }, [redirect])
   useLayoutEffect(() => scrollTo(0, 0), [inside?.pattern, outside?.pattern])
 
-  if (redirect !== null) return null
+  if (redirect !== null || (!signedIn && inside?.isOpen === null)) return null
+  if (inside && !signedIn)
+    return (
+      <PublicFrame>
+        <inside.Component params={inside.params} query={query} />
+      </PublicFrame>
+    )
   if (inside)
     return (
       <Shell path={path}>

@@ -26,6 +26,9 @@ const PAGES = [
   'models',
   'settings',
   'operator',
+  'dev',
+  'docs',
+  'help',
 ]
 
 /** Links to these are links to pages of ours; all others are the browser's. */

@@ -9,6 +9,9 @@ import type { AccountId, CallId, MailId, PaymentId, WebhookId } from './platform
 import { replyChannel, writeReply } from './replies/channels.ts'
 import type { Modality, QueueName } from './terms/kinds.ts'
 import type { Dialect } from './chat/dialect.ts'
+import type { Written } from './chat/written-request.ts'
+import { readRequest } from './chat/written-request.ts'
+import type { Fields } from './platform/fields.ts'
 import { failpoint } from './platform/process/failpoints.ts'
 import type { CallRequest } from './requests/requests.ts'
 import type { UploadedFile } from './requests/uploads.ts'
@@ -24,8 +27,11 @@ export type CallJob = Trace & {
   callId: CallId
   accountId: AccountId
   request: CallRequest | null
-  /** The whole request is next to the job (`createLargeRequests`): `request` is an outline of it. */
+  /** The request as it was written (`written-request.ts`): `request` is an outline of it. */
+  text?: string
+  /** The whole request is next to the job (`createLargeRequests`), as it was written or not. */
   isBeside?: boolean
+  isWritten?: boolean
   /** The dialect that a chat was asked in; chat completions where it is absent. */
   dialect?: Dialect
   /** The betas of the Messages API that its client asked for. */
@@ -199,7 +205,10 @@ export async function isLeftToReader(
 type Request = CallRequest | null
 
 /** The fields of a job that state where its request is. */
-type Carrying = { callId: CallId; request: Request; isBeside?: boolean; deadlineAt: number }
+type Carrying = Pick<CallJob, 'callId' | 'request' | 'text' | 'isBeside' | 'isWritten' | 'dialect' | 'deadlineAt'>
+
+/** The request of a job, and how it was written where that is known. */
+export type CarriedRequest = { request: Request; written?: Written }
 
 /** The longest request that travels in its job, in bytes of JSON. */
 const MOST_IN_JOB = 65_536
@@ -219,20 +228,26 @@ function createLargeRequests(redis: Redis, prefix: string) {
 
   return {
     /** The job as it is enqueued: without its request, where that is large. */
-    async put<J extends Carrying>(job: J): Promise<J> {
-      const text = JSON.stringify(job.request)
-      if (Buffer.byteLength(text) <= MOST_IN_JOB) return job
+    async put<J extends Carrying>({ text: written, ...job }: J): Promise<Omit<J, 'text'> & Pick<Carrying, 'text'>> {
+      const text = written ?? JSON.stringify(job.request)
+      const isWritten = written !== undefined
+      if (Buffer.byteLength(text) <= MOST_IN_JOB)
+        return isWritten ? { ...job, request: outlineOf(job.request), text } : job
       const bytes = await compress(text, { level: constants.Z_BEST_SPEED })
       const leftMs = Math.max(0, job.deadlineAt - Date.now()) + GRACE_MS
       await redis.set(keyOf(job), bytes, 'PX', Math.ceil(leftMs))
-      return { ...job, request: outlineOf(job.request), isBeside: true }
+      return { ...job, request: outlineOf(job.request), isBeside: true, ...(isWritten && { isWritten }) }
     },
 
     /** The request of a job; null if there is none (any more). */
-    async read(job: Carrying): Promise<Request> {
-      if (!isBeside(job)) return job.request
+    async read(job: Carrying): Promise<CarriedRequest> {
+      const { request, text } = job
+      if (request !== null && text !== undefined) return writtenIn(text, job)
+      if (!isBeside(job)) return { request }
       const bytes = await redis.getBuffer(keyOf(job))
-      return bytes && (JSON.parse(String(await decompress(bytes))) as Request)
+      if (!bytes) return { request: null }
+      const stored = String(await decompress(bytes))
+      return job.isWritten ? writtenIn(stored, job) : { request: JSON.parse(stored) as Request }
     },
 
     /** Forgets the request of a job whose call has ended, or whose task needs it no more. */
@@ -240,6 +255,11 @@ function createLargeRequests(redis: Redis, prefix: string) {
       if (isBeside(job)) await redis.del(keyOf(job))
     },
   }
+}
+
+function writtenIn(text: string, { dialect }: Carrying): CarriedRequest {
+  const fields = JSON.parse(text) as Fields
+  return { request: readRequest(fields, dialect ?? 'chat'), written: { text, fields } }
 }
 
 /** Whether a request is next to its job. */

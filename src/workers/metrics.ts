@@ -17,6 +17,8 @@ import type { Watching } from '../shared/metrics/registry.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import type { WorkerDeps } from './deps.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
+import { STANDINGS } from '../shared/operators/key-states.ts'
+import type { KeyListener } from './upstreams/pools.ts'
 import type { Upstreams, Work } from './upstreams/registry.ts'
 
 /** From a cached answer to a slow image, in seconds. */
@@ -31,6 +33,8 @@ export type WorkerMetrics = {
   payments: PaymentsObserver
   /** Counts a reported usage that cannot be true. */
   usageRefused: WorkerDeps['usageRefused']
+  /** Counts a request with a key of an upstream. */
+  keyAsked: KeyListener['asked']
   /** The same upstreams, with every try counted and timed. */
   measureUpstreams: (upstreams: Upstreams) => Upstreams
   /** The same publisher, with its replies timed. */
@@ -46,18 +50,48 @@ export function createWorkerMetrics(config: Watching): WorkerMetrics {
     observer,
     payments: measurePayments(registry),
     usageRefused: countRefused(registry),
+    keyAsked: countKeyRequests(registry),
     measureUpstreams: (upstreams) => measureUpstreams(registry, upstreams),
     measureReplies: (publisher) => measureReplies(stage, publisher),
   }
 }
 
-type Shown = { db: Db; held: HeldCalls; catalogue: Pick<CatalogueHolder, 'version'> }
+type Shown = { db: Db; held: HeldCalls; catalogue: CatalogueHolder; upstreams: Pick<Upstreams, 'pools'> }
 
 /** Shows what the process has opened and holds. */
-export function showWork({ registry }: WorkerMetrics, { db, held, catalogue }: Shown): void {
+export function showWork({ registry }: WorkerMetrics, { db, held, catalogue, upstreams }: Shown): void {
+  showKeys(registry, catalogue, upstreams.pools)
   measurePool(registry, db)
   measureCatalogue(registry, catalogue)
   showGauge(registry, { name: 'held_calls', help: 'Calls that this worker works on.' }, () => only(held.size()))
+}
+
+function countKeyRequests(registry: Registry): KeyListener['asked'] {
+  const requests = new Counter({
+    name: 'tollgate_upstream_key_requests_total',
+    help: 'Requests for a chat, a picture or a task by the key that they were sent with, and how they ended.',
+    labelNames: ['upstream', 'key', 'outcome'],
+    registers: [registry],
+  })
+  return ({ upstream, key }, outcome) => requests.inc({ upstream, key, outcome })
+}
+
+function showKeys(registry: Registry, { version, current }: CatalogueHolder, pools: Upstreams['pools']): void {
+  showGauge(
+    registry,
+    {
+      name: 'upstream_key_state',
+      help: `The state of a key, as this worker sees it: ${STANDINGS.map((one, at) => `${at} ${one}`).join(', ')}.`,
+      labelNames: ['upstream', 'key'],
+    },
+    () =>
+      (version() === null ? [] : current().upstreams).flatMap(({ name: upstream, keys }) =>
+        keys.map(({ name: key }) => ({
+          labels: { upstream, key },
+          value: STANDINGS.indexOf(pools.standingOf({ upstream, key })),
+        })),
+      ),
+  )
 }
 
 function countRefused(registry: Registry): WorkerMetrics['usageRefused'] {

@@ -25,6 +25,7 @@ import {
   forgetMedia,
 } from '../shared/calls/retention.ts'
 import { sweepUploads } from '../shared/requests/uploads.ts'
+import { deleteOldTries } from '../shared/calls/tries.ts'
 import { deletePassed } from '../shared/replies/passing-answers.ts'
 import { deleteOldEvents } from '../shared/payments/events.ts'
 import { noticeLowBalances } from '../shared/payments/settings.ts'
@@ -77,6 +78,7 @@ export function createReconciler(deps: WorkerDeps) {
     expiringGrants: () => emitGrantEvents(deps.db, BATCH),
     results: () => deleteExpiredResults(deps.db, 10 * BATCH),
     passing: () => deletePassed(deps.db),
+    tries: () => deleteOldTries(deps.db, 10 * BATCH),
     uploads: () => sweepUploads(deps.db),
     keys: () => freeIdempotencyKeys(deps.db, 10 * BATCH),
     records: () => deleteOldRecords(deps),

@@ -25,6 +25,7 @@ import { checkServices } from '../shared/platform/process/start-up.ts'
 import type { Needed } from '../shared/platform/process/start-up.ts'
 import { checkStorage } from '../shared/media/storage-check.ts'
 import { createPublisher, listenForCancels } from '../shared/replies/publisher.ts'
+import { listenForKeys } from '../shared/operators/key-states.ts'
 import { noteOpening, noteRecovery, noteStillWorking } from '../shared/operators/upstreams.ts'
 import { paymentsOf } from '../shared/payments/deps.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
@@ -52,6 +53,8 @@ import { createWorkerMetrics, showWork } from './metrics.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
 import { createResults } from './calls/results.ts'
 import { createMediaStore } from './storage/create-store.ts'
+import { keepKeys, noteKeys } from './key-notes.ts'
+import type { KeyListener } from './upstreams/pools.ts'
 import { createUpstreams } from './upstreams/registry.ts'
 
 /** How long a stopping worker lets its calls finish before it hands them back, in ms. */
@@ -86,8 +89,11 @@ export async function startWorker(
   const publisher = metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX))
   const shared = { config, log, db, calls, queues, catalogue, held, fetcher, publisher, telemetry }
   const deps = dependencies(shared, redis, metrics)
-  showWork(metrics, { db, held, catalogue })
+  showWork(metrics, { db, held, catalogue, upstreams: deps.upstreams })
+  const keys = keepKeys({ ...shared, redis, prefix: config.REDIS_PREFIX }, deps.upstreams.pools)
+  await keys.refresh()
   const subscriber = subscribe(deps)
+  listenForKeys(subscriber, config.REDIS_PREFIX, keys.refreshLater)
   const queueWorkers = await takeJobs(deps, redis)
   const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined
   log.info({ queues: config.WORKER_QUEUES, catalogue: catalogue.version() }, 'worker process running')
@@ -98,7 +104,7 @@ export async function startWorker(
       terminating.abort()
       clearInterval(schedule)
       await Promise.all([drain(queueWorkers, held, drainMs), health && pause(config.DRAIN_SECONDS * 1000)])
-      for (const one of [held, catalogue]) one.stop()
+      for (const one of [held, catalogue, keys]) one.stop()
       for (const one of [health, deps.mailer]) one?.close()
       await queues.close()
       for (const one of [subscriber, redis]) one.disconnect()
@@ -123,7 +129,9 @@ const dependencies = (shared: Shared, redis: Redis, metrics: ReturnType<typeof c
     usageRefused: metrics.usageRefused,
     places: createJobPlaces(config, queues),
     answers: answerBudget(),
-    upstreams: metrics.measureUpstreams(upstreamsBy(config, shared)),
+    upstreams: metrics.measureUpstreams(
+      upstreamsBy(config, { db, log, keyNotes: noteKeys({ db, log, redis, prefix: config.REDIS_PREFIX }, metrics) }),
+    ),
     results: createResults(createMediaStore(config), fetcher),
     relays: new ChunkRelays(publisher),
     mailer: createMailer(config),
@@ -137,12 +145,17 @@ const dependencies = (shared: Shared, redis: Redis, metrics: ReturnType<typeof c
   }
 }
 
-/** The upstreams of a worker. That a circuit has opened, or closed, is noted for operators; no call waits for it. */
-const upstreamsBy = ({ ACCOUNT_SHARE, MAX_ANSWER_BYTES }: WorkerConfig, { db, log }: { db: Db; log: Log }) =>
+/** The upstreams of a worker. That a circuit or a key has failed, or works, is noted; no call waits for it. */
+const upstreamsBy = (
+  { ACCOUNT_SHARE, MAX_ANSWER_BYTES }: WorkerConfig,
+  { db, log, keyNotes }: { db: Db; log: Log; keyNotes: KeyListener },
+) =>
   createUpstreams({
     accountShare: ACCOUNT_SHARE,
     maxAnswerBytes: MAX_ANSWER_BYTES,
-    notServed: (upstream, err) => log.error({ upstream, err }, 'upstream refuses its key, its credit or its model'),
+    notServed: (upstream, key, err) =>
+      log.error({ upstream, key, err }, 'upstream refuses its key, its credit or its model'),
+    keys: keyNotes,
     listener: {
       opened: (upstream) => {
         log.warn({ upstream }, 'circuit opened')

@@ -17,26 +17,19 @@ import { parseStorageUrl } from '../../src/shared/platform/config/addresses.ts'
 import { mediaFile, parseMediaName } from '../../src/shared/media/media.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { anAccount, debtOf } from '../../scripts/harness/factories.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
 import { image } from '../../scripts/harness/calling.ts'
 import { until } from '../../scripts/harness/until.ts'
-import { expectBooksToBalance } from '../support/books.ts'
+import { useGateway } from '../support/gateway.ts'
 import { anOrder, verbs } from '../shared/calls/opening.ts'
 
 const COMMANDS = [...accountCommands, ...accountClosureCommands]
 
 describe('the commands for an account over its life', () => {
-  let gateway: Gateway
+  const gateway = useGateway()
   let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
   beforeEach(async () => {
     account = await anAccount(gateway.db, 100)
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const run = async (name: string, args: string[], options: Options = {}) =>
     COMMANDS.find(({ usage }) => usage.startsWith(name))!.run(gateway.db, args, options)

@@ -51,8 +51,8 @@ describe('the commands that take an address', () => {
     const content = { ...sandboxCatalogue('http://127.0.0.1:9'), groups: { partner: {} } }
     await applyCatalogue(db, { content, source: 'command', operator: null, note: null, expect: null })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   const run = async (name: string, named: string, { args = [], options = {} }: Row = ROWS[name]!) => {
     const command = COMMANDS.find(({ usage }) => usage.startsWith(`${name} <email>`))!

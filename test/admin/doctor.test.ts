@@ -247,6 +247,7 @@ describe('admin doctor', () => {
       expect(failed(all), all.lines.join('\n')).to.deep.equal(['Redis', 'storage', 'mail', 'upstream sandbox'])
       expect(failed(postgres), postgres.lines.join('\n')).to.deep.equal(['Postgres', 'schema', 'catalogue'])
       expect([all.code, postgres.code]).to.deep.equal([1, 1])
-    })
+      // Each silent server has ten seconds.
+    }).timeout(120_000)
   })
 })

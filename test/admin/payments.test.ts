@@ -32,6 +32,7 @@ describe("the operator's commands of payments", () => {
       STRIPE_API_BASE: fixture.sandbox.url,
     })
   })
+  afterEach(() => expectBooksToBalance(db))
   after(async () => {
     for (const name of ['PAYMENTS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'STRIPE_API_BASE'])
       if (environment[name] === undefined) delete process.env[name]
@@ -42,7 +43,6 @@ describe("the operator's commands of payments", () => {
   beforeEach(async () => {
     account = await anAccount(db)
   })
-  afterEach(() => expectBooksToBalance(db))
 
   // oxlint-disable-next-line typescript/no-explicit-any
   type Told = Report<any>

@@ -108,11 +108,11 @@ describe('Claude Code', () => {
       }
     })
   })
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway?.stop()
     await scripted?.close()
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   for (const protocol of ['anthropic', 'openai'] as const) {
     const model = `claude-${protocol}`

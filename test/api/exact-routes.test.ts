@@ -64,9 +64,9 @@ describe('a path', () => {
     }
   })
 
-  const PAGES = [...CONSOLE_PATHS.filter((path) => path !== '/' && !path.includes(':')), '/docs', '/openapi.json']
+  const PAGES = [...CONSOLE_PATHS.filter((path) => path !== '/' && !path.includes(':')), '/openapi.json']
   it('of a page or a document has one spelling, too', async () => {
-    for (const path of [...PAGES, '/docs/docs.css', '/pages/icon.svg']) {
+    for (const path of [...PAGES, '/pages/help.json', '/pages/help/agents.md', '/pages/icon.svg']) {
       expect(await statusOf('GET', path), path).to.be.oneOf([200, 503])
       for (const other of [path.toUpperCase(), `${path}/`]) expect(await statusOf('GET', other), other).to.equal(404)
     }

@@ -55,7 +55,6 @@ describe('50,000 pipelined requests whose answers nobody reads', () => {
   })
 
   const expectBounded = ({ mb, ms }: Watched): void => {
-    if (process.env['SHOW']) console.log({ mb, ms })
     expect(mb, 'MB').to.be.below(MAX_MB)
     expect(ms, 'ms until another client was answered').to.be.below(MAX_MS)
   }
@@ -63,7 +62,6 @@ describe('50,000 pipelined requests whose answers nobody reads', () => {
   const OF_THE_WEB: Record<string, (key: string, call: string) => string> = {
     '/readyz': () => headOf('GET /readyz HTTP/1.1'),
     'a path that is none': () => headOf('GET /nothing HTTP/1.1'),
-    'the models': (key) => headOf('GET /v1/models HTTP/1.1', `Authorization: Bearer ${key}`),
     'a call': (key, call) => headOf(`GET ${call} HTTP/1.1`, `Authorization: Bearer ${key}`),
     'a result': () => headOf('GET /media/0123456789abcdef0123456789abcdef.png HTTP/1.1'),
     'a login': () =>
@@ -78,9 +76,7 @@ describe('50,000 pipelined requests whose answers nobody reads', () => {
     })
   }
 
-  for (const path of ['/readyz', '/nothing']) {
-    it(`for a worker's ${path} leave it below 450 MB, and others are answered within a second`, async () => {
-      expectBounded(await flood(worker, headOf(`GET ${path} HTTP/1.1`)))
-    })
-  }
+  it('for the /readyz of a worker leave it below 450 MB, and others are answered within a second', async () => {
+    expectBounded(await flood(worker, headOf('GET /readyz HTTP/1.1')))
+  })
 })

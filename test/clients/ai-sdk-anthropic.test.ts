@@ -6,22 +6,17 @@ import { z } from 'zod'
 import { prompted } from '../../scripts/harness/calling.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
 import { claudeAndGpt } from '../api/v1/support/message-models.ts'
-import { expectBooksToBalance } from '../support/books.ts'
+import { useGateway } from '../support/gateway.ts'
 
 const THOUGHT = 'One after the other.'
 
 describe('the AI SDK with @ai-sdk/anthropic', () => {
-  let gateway: Gateway
+  const gateway = useGateway({}, claudeAndGpt)
   let account: TestAccount
   before(async () => {
-    gateway = await startGateway({}, claudeAndGpt)
     account = await anAccount(gateway.db, 1_000_000)
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   /** Steps that call both tools, and a last one that answers. Each is steered by a text behind the results. */
   function askedOf(model: string) {

@@ -1,10 +1,11 @@
 import { expect } from 'chai'
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { root } from '../../scripts/folders.ts'
 import { prompted } from '../../scripts/harness/calling.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
@@ -12,6 +13,12 @@ import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { programOf } from '../support/clients.ts'
+
+/** The configurations of docs/agents.md: a provider of its own, and the built-in one under another address. */
+const [PROVIDER, ADDRESS] = Array.from(
+  readFileSync(join(root, 'docs/agents.md'), 'utf8').matchAll(/^```toml\n(.*?)^```$/gms),
+  ([, lines]) => lines!,
+) as [string, string]
 
 /** How long a turn of the client may take, in ms. */
 const TURN_MS = 50_000
@@ -44,32 +51,31 @@ describe('the Codex command line', () => {
     })
     account = await anAccount(gateway.db, 1_000_000)
   })
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await (gateway as Gateway | undefined)?.stop()
     if (folder) await rm(folder, { recursive: true, force: true })
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   /** A turn in a folder of its own, with nothing of this machine's but the command itself. */
-  async function turn(model: string, prompt: string, key = account.key) {
+  async function turn(model: string, prompt: string, key = account.key, configuration = PROVIDER) {
     const work = await mkdtemp(join(folder, 'work-'))
     const home = join(work, '.home')
     await mkdir(home)
-    const config = [
-      `model = "${model}"`,
-      'model_provider = "tollgate"',
-      'check_for_update_on_startup = false',
-      '[analytics]',
-      'enabled = false',
-      '[model_providers.tollgate]',
-      'name = "Tollgate"',
-      `base_url = "${gateway.url}/v1"`,
-      'env_key = "TOLLGATE_KEY"',
-      'wire_api = "responses"',
-    ]
-    await writeFile(join(home, 'config.toml'), config.join('\n'))
+    const lines = configuration.replace('sandbox-chat', model).replace('http://localhost:3000', gateway.url)
+    const quiet = 'check_for_update_on_startup = false\nanalytics.enabled = false\n'
+    await writeFile(join(home, 'config.toml'), quiet + lines)
     const args = ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', prompt]
-    const env = { PATH: process.env.PATH, HOME: home, CODEX_HOME: home, TOLLGATE_KEY: key }
+    // Nothing but the gateway can be reached.
+    const alone = { HTTPS_PROXY: 'http://127.0.0.1:9', NO_PROXY: '127.0.0.1' }
+    const env = {
+      PATH: process.env.PATH,
+      HOME: home,
+      CODEX_HOME: home,
+      KEY: key,
+      CODEX_API_KEY: key,
+      ...alone,
+    }
     const client = run(codex, args, { cwd: work, env, timeout: TURN_MS })
     client.child.stdin?.end()
     const { stdout, stderr } = await client.catch((error: unknown) => error as { stdout: string; stderr: string })
@@ -86,6 +92,14 @@ describe('the Codex command line', () => {
       const command = JSON.stringify({ cmd: 'echo made > by-command' })
       const { stderr, work } = await turn(model, prompted(`[call exec_command ${command}]`))
       expect(existsSync(join(work, 'by-command')), stderr).to.equal(true)
+    })
+
+    it(`runs a command by openai_base_url through ${model}, and asks for one WebSocket alone`, async () => {
+      const prompt = prompted(`[call exec_command ${JSON.stringify({ cmd: 'echo made > by-command' })}]`)
+      const { stderr, work } = await turn(model, prompt, account.key, ADDRESS)
+      expect(existsSync(join(work, 'by-command')), stderr).to.equal(true)
+      // After any other answer than 426 it tries again for seconds.
+      expect(stderr.match(/failed to connect to Responses WebSocket/g)).to.have.length(1)
     })
 
     it(`applies a patch through ${model}`, async () => {

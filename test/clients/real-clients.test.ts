@@ -11,25 +11,20 @@ import { z } from 'zod'
 import { prompted } from '../../scripts/harness/calling.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
-import { expectBooksToBalance } from '../support/books.ts'
+import { useGateway } from '../support/gateway.ts'
 
 const MODEL = 'sandbox-chat'
 
 describe('a client as it is on npm', () => {
-  let gateway: Gateway
+  const gateway = useGateway({ GATEWAY_RATE_LIMIT: '1000' })
   let account: TestAccount
   let baseURL: string
   before(async () => {
-    gateway = await startGateway({ GATEWAY_RATE_LIMIT: '1000' })
     baseURL = `${gateway.url}/v1`
   })
-  after(() => gateway.stop())
   beforeEach(async () => {
     account = await anAccount(gateway.db, 10_000)
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   for (const [name, Client] of [
     ['openai 6', OpenAI6],

@@ -7,25 +7,20 @@ import { z } from 'zod'
 import { prompted } from '../../scripts/harness/calling.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
 import { MODELS, addDialects } from '../api/v1/support/responses.ts'
-import { expectBooksToBalance } from '../support/books.ts'
+import { useGateway } from '../support/gateway.ts'
 
 /** Calls of a tool end once its result is there. */
 const CALL = '[call weather {"city":"Lucerne"}]'
 
 describe('a client that speaks Responses by default', () => {
-  let gateway: Gateway
+  const gateway = useGateway({}, addDialects)
   let account: TestAccount
   let baseURL: string
   before(async () => {
-    gateway = await startGateway({}, addDialects)
     baseURL = `${gateway.url}/v1`
     account = await anAccount(gateway.db, 100_000_000)
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   for (const model of MODELS) {
     describe(`@ai-sdk/openai, its default provider, over ${model}`, () => {

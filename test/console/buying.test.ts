@@ -58,6 +58,10 @@ describe('buying credits in the console', () => {
     await operator.page.getByTestId('spent').getByText(String(cost), { exact: true }).waitFor()
     await operator.page.getByRole('button', { name: 'Refund' }).click()
     const refund = operator.page.getByRole('dialog').getByRole('button', { name: 'Refund' })
+    // What is proposed can be refunded without a debt; more needs a decision.
+    const amount = operator.page.getByLabel('Amount (EUR)')
+    expect(Number(await amount.inputValue())).to.be.within(0.01, 9.99)
+    await amount.fill('10.00')
     await refund.click()
     await operator.page.getByRole('alert').getByText(`${cost} of these credits are already spent`).waitFor()
     await operator.page.getByLabel('Refund although credits are spent').check()

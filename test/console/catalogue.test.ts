@@ -32,12 +32,12 @@ describe("the operator's page of the catalogue", () => {
       Math.max(innerHeight, document.querySelector('main').getBoundingClientRect().bottom + scrollY)`
     expect(await page.evaluate<number>(rest), 'px below the end of the content').to.be.at.most(1)
 
-    // Every mistake is told with its path, and nothing can be applied.
+    // Every mistake is told with its model, and nothing can be applied.
     await credits.fill('-4')
     await source.fill((await source.inputValue()).replace('"gpt-sandbox"', '""'))
     await compare.click()
-    await findings.getByText('models[2].credits').waitFor()
-    expect(await findings.innerText()).to.contain('models[0].upstreams[0].model')
+    await findings.getByText('Model sandbox-image:').waitFor()
+    expect(await findings.innerText()).to.match(/Model sandbox-chat, upstream \w+: model/)
     expect(await page.getByRole('button', { name: /^Apply/ }).count()).to.equal(0)
 
     // The form writes into the text, and the text into the form.

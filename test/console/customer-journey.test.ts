@@ -171,7 +171,7 @@ describe('a customer of the console, on a phone', () => {
     await page.getByRole('link', { name: 'Tollgate' }).waitFor()
     await go('Overview')
     await page.getByText('credits to spend · about €7.69').waitFor()
-    await page.getByText('in 30 days · about €3.31').waitFor()
+    await page.getByText('in the last 30 days · about €3.31').waitFor()
   }
 
   async function revoke({ page, go }: Coming): Promise<void> {

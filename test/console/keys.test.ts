@@ -43,7 +43,7 @@ describe('keys with limits in the console', () => {
     await dialog.getByText('Limits', { exact: true }).click()
     await dialog.getByLabel('Budget (credits)').fill('40')
     await dialog.getByLabel('Budget period (UTC)').selectOption('day')
-    await dialog.getByLabel('Models').fill('sandbox-image')
+    await dialog.getByLabel('sandbox-image', { exact: true }).check()
     await dialog.getByLabel('Images').check()
     await dialog.getByLabel('Allowed addresses').fill('203.0.113.7, everywhere')
     await dialog.getByRole('button', { name: 'Create key' }).click()

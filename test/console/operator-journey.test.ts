@@ -166,5 +166,6 @@ describe('an operator of the console, on a phone', () => {
     ])
     await fitsTheScreen(page)
     await expectBooksToBalance(gateway.db)
-  })
+    // It opens every page.
+  }).timeout(150_000)
 })

@@ -93,12 +93,13 @@ describe('organisations in the console', () => {
   /** Opens the mailed link, registers, comes back and accepts. */
   async function join({ page }: Visit, email: string): Promise<void> {
     await page.goto(await gateway.link(email))
-    await heading(page, 'Join an organisation')
+    await heading(page, `Join ${ORGANISATION}`)
+    await page.getByText(`invites ${email}`).waitFor()
     expect(page.url()).not.to.contain('token')
     await looksGood(page)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('link', { name: 'Create an account' }).click()
-    await page.getByLabel('E-mail address').fill(email)
+    expect(await page.getByLabel('E-mail address').inputValue()).to.equal(email)
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.getByRole('button', { name: 'Create my account' }).click()
     await page.getByText(`You are signed in as ${email}`).waitFor()
@@ -107,6 +108,8 @@ describe('organisations in the console', () => {
     await heading(page, 'Overview')
     await actingFor(page, ORGANISATION)
     await balanceIs(page, '1,000')
+    await page.getByText('Left of your budget').waitFor()
+    await page.getByText('Acting for').waitFor()
   }
 
   /** What a member finds, and what they do not. */
@@ -201,7 +204,8 @@ describe('organisations in the console', () => {
     owning.allow(/400|Failed to load/)
     joining.allow(/Failed to load/)
     await expectBooksToBalance(gateway.db)
-  })
+    // It opens some forty pages.
+  }).timeout(150_000)
 
   it('offer the answer of a call to its holder alone', async () => {
     const { owner, member, account } = await team('answers')
@@ -234,6 +238,8 @@ describe('organisations in the console', () => {
     const { page, allow } = await gateway.signedIn('fourth@example.com', { viewport: PHONE })
     allow(/400/)
     await page.goto(await gateway.link('third@example.com'))
+    await page.getByText('The invitation is for third@example.com').waitFor()
+    await looksGood(page)
     await page.getByRole('button', { name: 'Accept the invitation' }).click()
     await heading(page, 'You cannot use this invitation')
     await page.getByText('You are signed in as fourth@example.com').waitFor()

@@ -65,6 +65,7 @@ const RUNNERS: Record<string, (code: string) => [command: string, args: string[]
 describe('the code that the console shows', () => {
   // Where its packages are found, and what it writes is in nobody's way.
   const folder = mkdtempSync(join(root, '.samples-'))
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(() => rmSync(folder, { recursive: true }))
   let gateway: Gateway
   let account: TestAccount
@@ -73,7 +74,6 @@ describe('the code that the console shows', () => {
     account = await anAccount(gateway.db, 10_000)
   })
   after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   /** What a sample prints. */
   async function printed({ language, code }: Pick<Sample, 'language' | 'code'>): Promise<string> {

@@ -48,6 +48,14 @@ describe('webhooks in the console', () => {
     const deliveries = page.getByRole('region', { name: 'Deliveries' })
     await deliveries.getByText('Delivered').waitFor()
     await deliveries.getByText(/^204 in/).waitFor()
+    await deliveries.getByRole('button', { name: 'webhook.test', exact: true }).click()
+    await dialog.getByText('"type": "webhook.test"').waitFor()
+    await dialog
+      .getByRole('region', { name: 'Tries' })
+      .getByText(/^204 in/)
+      .waitFor()
+    expect(await seriousFaults(page)).to.deep.equal([])
+    await page.keyboard.press('Escape')
     const { body, headers } = receiver.received[0]!
     expect(new Verifier(secret).verify(body, headers as Record<string, string>)).to.include({ type: 'webhook.test' })
     await page.setViewportSize(PHONE)

@@ -56,12 +56,12 @@ describe('a catalogue that changes under load', () => {
       places.push(`http://127.0.0.1:${port}`)
     }
   })
+  afterEach(() => expectBooksToBalance(town.db))
   after(async () => {
     redis.disconnect()
     await town.end()
     await sandbox.close()
   })
-  afterEach(() => expectBooksToBalance(town.db))
 
   /** What version `version` charges for a picture, and who makes it: each differs from the one before in both. */
   const creditsOf = (version: number): number => 40 + version

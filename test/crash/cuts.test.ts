@@ -16,7 +16,9 @@ const isHousekeeping = ({ cut }: Case): boolean =>
 const isSlow = ({ kind, line }: Case): boolean =>
   line.side === 'worker' && line.store === 'redis' && kind.name !== 'image'
 
-describe('a connection cut at any statement of a call', () => {
+describe('a connection cut at any statement of a call', function () {
+  // Each test plays some fifty calls.
+  this.timeout(150_000)
   let sandbox: Sandbox
   let arenas: Arena[]
 

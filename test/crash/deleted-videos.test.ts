@@ -14,7 +14,9 @@ import { untilEnded } from '../support/crash.ts'
 const FUNDS = 1000
 const PRICE = 250
 
-describe('a video that is deleted while a process is killed', () => {
+describe('a video that is deleted while a process is killed', function () {
+  // Each test starts two processes, one after the other, and waits for the lease of one that was killed.
+  this.timeout(150_000)
   let sandbox: Sandbox
   let town: Installation
   let web: Program
@@ -25,6 +27,7 @@ describe('a video that is deleted while a process is killed', () => {
     town = await install(sandbox)
     web = await town.start('web')
   })
+  afterEach(() => expectBooksToBalance(town.db))
   after(async () => {
     await town.end()
     await sandbox.close()
@@ -34,7 +37,6 @@ describe('a video that is deleted while a process is killed', () => {
   })
   // One that a failed test left running would take the calls of the next.
   afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.kill())))
-  afterEach(() => expectBooksToBalance(town.db))
 
   async function startWorker(crashAt = ''): Promise<Program> {
     const worker = await town.start('worker', { crashAt })
@@ -87,28 +89,17 @@ describe('a video that is deleted while a process is killed', () => {
     expect(sandbox.billed(prompt).entries[0]!.outcome).to.equal('cancelled')
   })
 
-  for (const step of ['task.cancelled', 'call.settling', 'call.settled'] as const) {
-    it(`is paid once where its worker is killed at ${step}, and another one goes on`, async () => {
-      const dying = await startWorker(step)
-      const prompt = prompted('[stuck]')
-      const id = await create(prompt)
-      await until('it is sent', () => sandbox.billed(prompt).total === 1)
-      const removed = remove(id)
-      await dying.ended
-      await startWorker()
-      expect(await removed).to.equal(200)
-      await expectOutcome(id, PRICE)
-      expect(sandbox.billed(prompt).total).to.equal(1)
-    })
-  }
-
-  it('is paid once where its worker is killed with its file at hand', async () => {
-    const dying = await startWorker('result.kept')
-    const prompt = prompted()
+  // At its other steps, workers are killed in schedules (schedules.test.ts) and under load (kills.test.ts).
+  it('is paid once where its worker is killed after it asked the upstream to stop, and another goes on', async () => {
+    const dying = await startWorker('task.cancelled')
+    const prompt = prompted('[stuck]')
     const id = await create(prompt)
+    await until('it is sent', () => sandbox.billed(prompt).total === 1)
+    const removed = remove(id)
     await dying.ended
-    expect(await remove(id)).to.equal(200)
     await startWorker()
+    expect(await removed).to.equal(200)
     await expectOutcome(id, PRICE)
+    expect(sandbox.billed(prompt).total).to.equal(1)
   })
 })

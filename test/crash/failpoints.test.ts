@@ -21,8 +21,8 @@ describe('two processes at the same moment', () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
     account = await anAccount(db, 100_000)
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   const calls = (): Calls => new Calls(db, { resultSeconds: 60, maxOutstanding: 10_000 })
   const order = (id: CallId): OpenRequest => ({

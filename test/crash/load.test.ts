@@ -42,11 +42,11 @@ describe('a gateway under load', function () {
     town = await install(sandbox, { CHAT_CONCURRENCY: String(CONCURRENCY) })
     ;[web, worker] = await Promise.all([town.start('web'), town.start('worker')])
   })
+  afterEach(() => expectBooksToBalance(town.db))
   after(async () => {
     await town.end()
     await sandbox.close()
   })
-  afterEach(() => expectBooksToBalance(town.db))
 
   it(`serves an account long before ${FLOOD} waiting calls of another`, async () => {
     const [flooder, other] = [await anAccount(town.db, 1_000_000), await anAccount(town.db, 1_000_000)]

@@ -49,11 +49,11 @@ describe('an event', () => {
     town = await install(sandbox)
     web = await town.start(...startOf('web'))
   })
+  afterEach(() => expectBooksToBalance(town.db))
   after(async () => {
     await town.end()
     await sandbox.close()
   })
-  afterEach(() => expectBooksToBalance(town.db))
 
   it('survives the kill of every worker between its cause and its delivery, and the loss of Redis', async () => {
     let hangs = true

@@ -34,13 +34,13 @@ describe('a failover of Redis', () => {
     gateway = await startGateway({ REDIS_URL, LOG_LEVEL: 'silent' })
     account = await anAccount(gateway.db, 100_000)
   })
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway.stop()
     address.close()
     for (const operator of operators) operator.disconnect()
     await Promise.all(servers.map((server) => server.stop()))
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const readiness = async () => (await get(`${gateway.url}/readyz`)).json.down as string[]
   const call = async (): Promise<number> => (await image(gateway, account, prompted())).status

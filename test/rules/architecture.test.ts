@@ -19,6 +19,7 @@ const HOMES: Record<string, string> = {
   ledger_entries: 'src/shared/ledger/',
   calls: 'src/shared/calls/',
   call_results: 'src/shared/calls/',
+  call_tries: 'src/shared/calls/',
   passing_answers: 'src/shared/replies/',
   uploads: 'src/shared/requests/',
   price_versions: 'src/shared/terms/',
@@ -29,6 +30,7 @@ const HOMES: Record<string, string> = {
   operator_actions: 'src/shared/action-log/',
   circuit_openings: 'src/shared/operators/',
   banners: 'src/shared/operators/',
+  disabled_upstream_keys: 'src/shared/operators/',
   catalogue_versions: 'src/shared/catalogue/',
   payments: 'src/shared/payments/',
   payment_events: 'src/shared/payments/',
@@ -42,6 +44,7 @@ const HOMES: Record<string, string> = {
   customers_to_forget: 'src/shared/payments/',
   webhooks: 'src/shared/webhooks/',
   webhook_deliveries: 'src/shared/webhooks/',
+  webhook_tries: 'src/shared/webhooks/',
   grant_notices: 'src/shared/webhooks/',
 }
 
@@ -82,6 +85,7 @@ const GUESTS: Record<string, string[]> = {
     'src/shared/ledger/audit.ts',
     'src/shared/identity/summary.ts',
   ],
+  call_tries: ['src/shared/reports/'],
   call_results: ['src/shared/reports/', 'src/shared/replies/', 'src/shared/ledger/audit.ts'],
   passing_answers: ['src/shared/reports/'],
   price_versions: ['src/shared/ledger/audit.ts'],
@@ -182,6 +186,7 @@ describe('the architecture', () => {
       'src/workers/fetching/',
       'src/workers/health-server.ts',
       'src/shared/media/bucket.ts',
+      'src/shared/operators/key-check.ts',
     ]
     const status = /\b(?:status|statusCode|httpStatus|http_status)\b\W{1,12}[1-5]\d\d\b|writeHead\([1-5]\d\d/
     // The dialects' forms of the errors of the catalogue.

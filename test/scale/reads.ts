@@ -10,11 +10,12 @@ import { oldestQueued } from '../../src/shared/reports/backlog.ts'
 import { listAnyCalls } from '../../src/shared/reports/all-calls.ts'
 import { listCalls } from '../../src/shared/reports/call-list.ts'
 import { tallyLastDay, upstreamHours, upstreamsOfLastHour } from '../../src/shared/reports/last-day.ts'
-import { findEnded, findOrigin, findRecord, findRecords, readState } from '../../src/shared/reports/call-records.ts'
+import { findDetails } from '../../src/shared/reports/call-details.ts'
+import { findEnded, findRecord, findRecords, readState } from '../../src/shared/reports/call-records.ts'
 import { waitingProcesses } from '../../src/shared/calls/numbered-retries.ts'
 import { deleteOldCalls, freeIdempotencyKeys, deleteExpiredResults } from '../../src/shared/calls/retention.ts'
 import { latencyOfAccount, latencyOfModels } from '../../src/shared/reports/latency.ts'
-import { keyUsageByDay, usageByDay } from '../../src/shared/reports/usage.ts'
+import { keyUsageByDay, usageByDay, usageByHour } from '../../src/shared/reports/usage.ts'
 import type { Db, Trx } from '../../src/shared/platform/postgres/db.ts'
 import { newId } from '../../src/shared/platform/ids.ts'
 import type { CallId } from '../../src/shared/platform/ids.ts'
@@ -27,7 +28,7 @@ import {
   mailBacklog,
   verificationsOfLastHour,
 } from '../../src/shared/mail/mails.ts'
-import { addressesOf, findAccounts } from '../../src/shared/operators/accounts.ts'
+import { findAccounts, holdersOf } from '../../src/shared/operators/accounts.ts'
 import { openingsOfDay } from '../../src/shared/operators/upstreams.ts'
 import { listActions } from '../../src/shared/action-log/actions.ts'
 import type { LoadedAccount } from '../../scripts/harness/loaded-books.ts'
@@ -114,9 +115,12 @@ export const READS: Record<string, Record<string, Read>> = {
     ),
     'a call': by('calls_pkey', ({ db, mine, call }) => findRecord(db, call, allOf(mine.id))),
     'some calls': sorted('calls_', ({ db, mine, call }) => findRecords(db, [call, newId('call')], allOf(mine.id))),
-    'the beginning of a call': by('calls_pkey', ({ db, call }) => findOrigin(db, call)),
+    'the details of a call': by('calls_pkey', ({ db, call }) => findDetails(db, call)),
     'entries of a call': sorted('ledger_entries_once_per_call', ({ db, call }) => entriesOfCall(db, call)),
     usage: sorted('calls_account_time', ({ db, mine }) => usageByDay(db, allOf(mine.id), date(29), date(0))),
+    'usage by hour': sorted('calls_account_time', ({ db, mine }) =>
+      usageByHour(db, allOf(mine.id), { from: day(2), to: day(0), keyId: null }),
+    ),
     'usage by key': sorted('calls_account_time', ({ db, mine }) =>
       keyUsageByDay(db, allOf(mine.id), date(29), date(0)),
     ),
@@ -181,7 +185,7 @@ export const READS: Record<string, Record<string, Read>> = {
     'the calls of the last day': sorted('calls_pkey', ({ db }) => tallyLastDay(db, 5)),
     'the hours of upstreams': sorted('calls_pkey', ({ db }) => upstreamHours(db)),
     'the openings of circuits': sorted('circuit_openings_pkey', ({ db }) => openingsOfDay(db)),
-    'the addresses of accounts': sorted('members_one_owner', ({ db, mine }) => addressesOf(db, [mine.id])),
+    'the holders of accounts': sorted('members_one_owner', ({ db, mine }) => holdersOf(db, [mine.id])),
     'upstreams of the last hour': sorted('calls_pkey', ({ db }) => upstreamsOfLastHour(db)),
     'mails that were given up': by('mails_dead', ({ db }) => listMails(db, ['dead'], 50)),
     mails: by('mails_pkey', ({ db }) => listMails(db, ['queued', 'sending', 'sent', 'skipped', 'dead'], 50)),

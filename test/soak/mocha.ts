@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import type { Ended } from '../../scripts/testing/closing-line.ts'
 import { readIfThere } from '../../scripts/services/secrets.ts'
 import { dyingWithParent } from '../../scripts/services/processes.ts'
+import { PATIENT } from '../../scripts/tools.ts'
 import type { TestAddresses } from '../../scripts/services/test-services.ts'
 
 /**
@@ -18,8 +19,6 @@ export type MochaEnvironment = TestAddresses & {
   patient?: boolean
   env?: Record<string, string>
 }
-
-const PATIENT = 5
 
 /** Room for young objects, in MB: with the default of 16, the schedules spend a twentieth more CPU on copying them. */
 const YOUNG_MB = 64

@@ -7,7 +7,8 @@ import { MUTANTS } from './mutants/list.ts'
 describe('the planted bugs', () => {
   it('are at least twenty, each in code that occurs exactly once, and each with tests to find it', () => {
     expect(MUTANTS.length).to.be.at.least(20)
-    for (const { name, edits, tests } of MUTANTS) {
+    for (const { name, why, edits, tests } of MUTANTS) {
+      expect([why.length, edits.length, tests.length], name).not.to.include(0)
       for (const { file, find } of edits) {
         const places = readFileSync(join(root, file), 'utf8').split(find).length - 1
         expect(places, `${name}: ${file} has changed; plant the bug anew`).to.equal(1)

@@ -14,7 +14,7 @@ import { Started, compiled, longestMs, refusalOf } from './support/started.ts'
 type Settings = Record<string, string>
 
 /** What a start is refused for: in which process, by which settings, and what its one line must report. */
-type Case = { what: string; kind: Kind; settings: () => Settings; says: RegExp }
+type Case = [what: string, kind: Kind, settings: () => Settings, says: RegExp]
 
 /** A message in which all of these are, in any order. */
 const allOf = (patterns: string[]): RegExp => new RegExp(patterns.map((pattern) => `(?=.*${pattern})`).join(''))
@@ -58,55 +58,45 @@ describe('a process that cannot start', () => {
   const refused = /DATABASE_URL: Postgres cannot be used: password authentication failed/
 
   const cases: Case[] = [
-    {
-      what: 'variables that cannot be used, all in one message',
-      kind: 'web',
-      settings: () => Object.fromEntries(Object.keys(BAD).map((name) => [name, BAD[name]![0]!])),
-      says: allOf(Object.keys(BAD).map((name) => `\\b${name} `)),
-    },
-    { what: 'a wrong password, whatever LOG_LEVEL is', kind: 'web', settings: wrongPassword, says: refused },
-    { what: 'a taken port', kind: 'web', settings: () => ({ PORT: port() }), says: /EADDRINUSE/ },
-    {
-      what: 'a missing secret',
-      kind: 'worker',
-      settings: () => ({ APP_SECRET: '' }),
-      says: /: APP_SECRET is required\.$/,
-    },
-    {
-      what: 'a folder that cannot be written',
-      kind: 'worker',
-      settings: () => ({ STORAGE_URL: 'file:/dev/null/media' }),
-      says: /STORAGE_URL: the folder .* cannot be written/,
-    },
-    { what: 'a taken port', kind: 'worker', settings: () => ({ HEALTH_PORT: port() }), says: /EADDRINUSE/ },
-    {
-      what: 'a catalogue with mistakes, all in one message',
-      kind: 'release',
-      settings: () => ({ MODELS_FILE: models }),
-      says: allOf([
+    [
+      'variables that cannot be used, all in one message',
+      'web',
+      () => Object.fromEntries(Object.keys(BAD).map((name) => [name, BAD[name]![0]!])),
+      allOf(Object.keys(BAD).map((name) => `\\b${name} `)),
+    ],
+    ['a wrong password, whatever LOG_LEVEL is', 'web', wrongPassword, refused],
+    ['a taken port', 'web', () => ({ PORT: port() }), /EADDRINUSE/],
+    ['a missing secret', 'worker', () => ({ APP_SECRET: '' }), /: APP_SECRET is required\.$/],
+    [
+      'a folder that cannot be written',
+      'worker',
+      () => ({ STORAGE_URL: 'file:/dev/null/media' }),
+      /STORAGE_URL: the folder .* cannot be written/,
+    ],
+    ['a taken port', 'worker', () => ({ HEALTH_PORT: port() }), /EADDRINUSE/],
+    [
+      'a catalogue with mistakes, all in one message',
+      'release',
+      () => ({ MODELS_FILE: models }),
+      allOf([
         'MODELS_FILE ',
         'models\\[0\\]\\.modality: ',
         'models\\[1\\]\\.upstreams: is required',
         ' x: is not a known field',
       ]),
-    },
-    {
-      what: 'a catalogue that is not there',
-      kind: 'release',
-      settings: () => ({ MODELS_FILE: join(folder, 'none.json') }),
-      says: /MODELS_FILE .*cannot be read/,
-    },
-    { what: 'a wrong password', kind: 'release', settings: wrongPassword, says: refused },
-    {
-      what: 'an address that is not set',
-      kind: 'admin',
-      settings: () => ({ DATABASE_URL: '' }),
-      says: /: DATABASE_URL is required\.$/,
-    },
-    { what: 'a wrong password', kind: 'admin', settings: wrongPassword, says: refused },
+    ],
+    [
+      'a catalogue that is not there',
+      'release',
+      () => ({ MODELS_FILE: join(folder, 'none.json') }),
+      /MODELS_FILE .*cannot be read/,
+    ],
+    ['a wrong password', 'release', wrongPassword, refused],
+    ['an address that is not set', 'admin', () => ({ DATABASE_URL: '' }), /: DATABASE_URL is required\.$/],
+    ['a wrong password', 'admin', wrongPassword, refused],
   ]
 
-  for (const { what, kind, settings, says } of cases) {
+  for (const [what, kind, settings, says] of cases) {
     it(`is refused for ${what}: ${kind}`, async () => {
       const { code, lines, ownMs } = await refusalOf(kind, { ...good, PORT: '0', ...settings() })
       expect(lines, lines.join('\n')).to.have.lengthOf(1)

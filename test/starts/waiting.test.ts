@@ -13,7 +13,9 @@ import { until } from '../../scripts/harness/until.ts'
 import type { Kind } from './support/started.ts'
 import { Started, compiled, longestMs, refusalOf } from './support/started.ts'
 
-describe('a process that starts before what it needs', () => {
+describe('a process that starts before what it needs', function () {
+  // A process notices after five seconds that a server is away, and drains for ten.
+  this.timeout(150_000)
   let redis: PrivateRedis
   let databaseUrl: string
   let longest: number

@@ -37,11 +37,11 @@ describe('the memory of the processes', function () {
     account = await aFundedAccount(gateway)
     await times(5, () => ask(gateway, account, chat, prompted()))
   })
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await worker?.stop()
     await gateway?.stop()
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const expectStatus = (target: Target, words: string, status: number) => async () => {
     const reply = await ask(gateway, await aFundedAccount(gateway), target, prompted(words))

@@ -65,12 +65,12 @@ describe('what a call costs its operator', function () {
     })
     account = await anAccount(gateway.db, 1_000_000)
   })
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway.stop()
     await first.close()
     await second.close()
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const chat = (model: string, prompt: string, more: object = {}): Promise<Reply> =>
     post(`${gateway.url}${CHAT}`, account.key, chatBody(`${prompt}${LONG}`, { model, ...more }))

@@ -42,11 +42,11 @@ describe('a chat that is cut', function () {
       catalogue.models.push(modelEntry('unreachable-openai-chat', 'chat', [{ upstream: 'unreachable', model: 'm' }]))
     })
   })
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway.stop()
     await scripted.close()
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const paidBy = async ({ id }: { id: Parameters<typeof balanceOf>[1] }): Promise<number> =>
     FUNDS - (await balanceOf(gateway.db, id))

@@ -98,6 +98,7 @@ describe('a model of two upstreams', () => {
       add('narrow-and-hasty', 'chat', ['narrow'], { timeoutSeconds: 1 })
     })
   })
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await gateway.stop()
     await Promise.all(Object.values(servers).map((one) => one.close()))
@@ -105,7 +106,6 @@ describe('a model of two upstreams', () => {
   beforeEach(async () => {
     account = await aFundedAccount(gateway)
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const call = (id: string, modality: Modality, prompt: string): Promise<Reply> =>
     ask(gateway, account, { protocol: 'openai', modality }, prompt, { more: { model: `${id}-${modality}` } })
@@ -118,7 +118,7 @@ describe('a model of two upstreams', () => {
 
   async function expectServed(reply: Reply): Promise<void> {
     expect(reply.status, reply.text).to.equal(200)
-    expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', upstream: 'sandbox', attempts: 1 })
+    expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', upstream: 'sandbox' })
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - reply.json.usage.credits)
   }
 
@@ -230,7 +230,7 @@ describe('a model of two upstreams', () => {
           return performance.now() - begunAt
         }
         const before = await lastedMs()
-        expect((await call('only', 'image', prompt)).status).to.equal(502)
+        expect((await call('only', 'image', prompt)).status).to.equal(words.includes('429') ? 503 : 502)
         const usualMs = Math.max(before, await lastedMs())
         expect(pausesOf(prompt)).to.have.length(2)
         for (const pause of pausesOf(prompt)) expect(pause).to.be.within(ms - 2, ms + 2500 + usualMs)

@@ -26,7 +26,9 @@ const ENDLESS = '[tokens 10] [think 100000] [usage 100 50]'
 
 const THINKING: Asking = { more: { reasoning_effort: 'low' } }
 
-describe('a stream that is left', () => {
+describe('a stream that is left', function () {
+  // One of them is read on for thirty seconds.
+  this.timeout(150_000)
   let gateway: Gateway
   let scripted: Scripted
   /** One whose model reports nothing for longer than it is read on. */

@@ -108,7 +108,7 @@ describe('the pre-charge of any chat', () => {
         `${counts.refused} refused, ${counts.rejected} rejected; seed ${seed}`,
     )
     // If no request were served, this would prove little.
-    expect(counts.billed).to.be.above(REQUESTS / 3)
+    expect(counts.billed).to.be.above(REQUESTS / 5)
     expect(counts.refused).to.be.above(0)
   }).timeout(180_000 + 60 * REQUESTS)
 })

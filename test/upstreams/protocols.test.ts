@@ -19,7 +19,7 @@ import {
   everyProtocol,
   modelOf,
 } from './support/targets.ts'
-import type { Delivery, Target } from './support/targets.ts'
+import type { APART, Delivery, Target } from './support/targets.ts'
 
 /** How often the work was requested, and how often a provider would bill it. */
 type Bill = { sent: number; billed: number }
@@ -30,6 +30,8 @@ type Scenario = {
   words: string
   /** With a deadline of a few seconds, because only that ends the call. */
   hasty?: true
+  /** At an upstream of its own, whose only key takes no requests after a failure: that is 503. */
+  apart?: (typeof APART)[number]
   /** The public message of the failure; undefined if the call succeeds. */
   says?: Record<Delivery, RegExp> | RegExp
   bill: Record<Delivery, Bill>
@@ -77,9 +79,26 @@ const SCENARIOS: Scenario[] = [
     bill: { chat: { sent: 2, billed: 0 }, direct: { sent: 1, billed: 0 }, task: { sent: 1, billed: 1 } },
   },
   { does: 'refuses the request', words: '[status 422]', says: /refused the request \(HTTP 422\)/, bill: same(1, 0) },
-  { does: 'has no credit left for us', words: '[quota]', says: /refused the request/, bill: same(1, 0) },
-  { does: 'rate-limits us twice', words: '[fail-times 2 429] [usage 100 50]', bill: same(3, 1) },
-  { does: 'rate-limits us for good', words: '[status 429]', says: /rate-limiting us \(HTTP 429\)/, bill: same(3, 0) },
+  {
+    does: 'has no credit left for us',
+    words: '[quota]',
+    apart: 'quota-',
+    says: /refused the request/,
+    bill: same(1, 0),
+  },
+  {
+    does: 'rate-limits us twice',
+    words: '[fail-times 2 429] [usage 100 50]',
+    apart: 'passing-',
+    bill: same(3, 1),
+  },
+  {
+    does: 'rate-limits us for good',
+    words: '[status 429]',
+    apart: 'limited-',
+    says: /rate-limiting us \(HTTP 429\)/,
+    bill: same(3, 0),
+  },
   { does: 'is overloaded', words: '[status 503]', says: /overloaded \(HTTP 503\)/, bill: same(3, 0) },
   {
     does: 'breaks off behind the request',
@@ -110,7 +129,7 @@ describe('a call through the whole system', () => {
 
   async function play(target: Target, scenario: Scenario, prompt: string): Promise<Played> {
     const account = await aFundedAccount(gateway)
-    const reply = await ask(gateway, account, target, prompt, { prefix: scenario.hasty && 'hasty-' })
+    const reply = await ask(gateway, account, target, prompt, { prefix: scenario.hasty ? 'hasty-' : scenario.apart })
     return { account, prompt, reply, bill: billOf(gateway.sandbox, prompt) }
   }
 
@@ -139,14 +158,15 @@ describe('a call through the whole system', () => {
   after(() => gateway.stop())
 
   for (const { scenario, target } of rows) {
-    const outcome = scenario.says ? 'ends with 502 and all credits given back' : 'ends with its result at its price'
+    const outcome = scenario.says
+      ? 'ends with its error and all credits given back'
+      : 'ends with its result at its price'
     it(`${outcome}: ${target.protocol} ${target.modality}, where the upstream ${scenario.does}`, async () => {
       const delivery = deliveryOf(target)
       const { account, reply, bill } = await played.get(nameOf(target, scenario))!
-      expect(bill).to.deep.equal(scenario.bill[delivery])
-      if (scenario.says)
-        await expectFailure(account, reply, scenario.says instanceof RegExp ? scenario.says : scenario.says[delivery])
-      else await expectSuccess(account, reply, target)
+      expect(bill, reply.text).to.deep.equal(scenario.bill[delivery])
+      if (scenario.says) await expectFailure(account, reply, scenario, delivery)
+      else await expectSuccess(account, reply, target, scenario)
     })
   }
 
@@ -172,21 +192,26 @@ describe('a call through the whole system', () => {
     })
   }
 
-  async function expectFailure(account: TestAccount, reply: Reply, says: RegExp): Promise<void> {
-    expect(reply.status, reply.text).to.equal(502)
-    expect(reply.json.error).to.include({ type: 'upstream_failed', code: 'upstream_failed' })
+  async function expectFailure(
+    account: TestAccount,
+    reply: Reply,
+    { says, apart }: Scenario,
+    delivery: Delivery,
+  ): Promise<void> {
+    const [httpStatus, errorType] = apart ? [503, 'upstream_unavailable'] : [502, 'upstream_failed']
+    expect(reply.status, reply.text).to.equal(httpStatus)
+    expect(reply.json.error).to.include({ type: errorType, code: errorType })
     expect(reply.json.error.message)
-      .to.match(says)
+      .to.match(says instanceof RegExp ? says : says![delivery])
       .and.to.match(/refunded/)
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
     const record = await recordOf(gateway.db, reply)
     expect(record).to.include({
       status: 'failed',
-      httpStatus: 502,
-      errorType: 'upstream_failed',
+      httpStatus,
+      errorType,
       credits: 0,
       creditsUncollected: 0,
-      attempts: 1,
     })
     const [charge, refund, ...others] = await movementsOf(gateway.db, reply)
     expect([charge, refund]).to.deep.equal([
@@ -196,7 +221,12 @@ describe('a call through the whole system', () => {
     expect(others).to.deep.equal([])
   }
 
-  async function expectSuccess(account: TestAccount, reply: Reply, target: Target): Promise<void> {
+  async function expectSuccess(
+    account: TestAccount,
+    reply: Reply,
+    target: Target,
+    { apart, words }: Scenario,
+  ): Promise<void> {
     const { protocol, modality } = target
     expect(reply.status, reply.text).to.equal(200)
     const cost = modality === 'chat' ? CHAT_COST : PRICES[modality]
@@ -207,9 +237,9 @@ describe('a call through the whole system', () => {
       status: 'succeeded',
       httpStatus: 200,
       credits: cost,
-      upstream: protocol,
-      model: modelOf(target),
-      attempts: 1,
+      upstream: apart ? modelOf(target, apart) : protocol,
+      model: modelOf(target, apart),
+      attempts: words.includes('[fail-times 2') ? 3 : 1,
     })
     const settled = modality === 'chat' ? [`settlement ${record.creditsPrecharged - cost}`] : []
     expect(await movementsOf(gateway.db, reply)).to.deep.equal([`charge -${record.creditsPrecharged}`, ...settled])

@@ -95,9 +95,11 @@ describe('a prompt that upstreams quote in their errors', () => {
     const account = await aFundedAccount({ db })
     for (const words of wordsFor(target)) {
       const prompt = `${MARK} [quote] ${words}`
-      pages.push((await ask({ url }, account, target, prompt)).text)
+      // A key without credit is not asked again.
+      const [prefix, streaming] = words === '[quota]' ? (['quota-', 'limited-'] as const) : []
+      pages.push((await ask({ url }, account, target, prompt, { prefix })).text)
       if (target.modality === 'chat')
-        pages.push((await ask({ url }, account, target, prompt, { more: { stream: true } })).text)
+        pages.push((await ask({ url }, account, target, prompt, { prefix: streaming, more: { stream: true } })).text)
     }
   }
 

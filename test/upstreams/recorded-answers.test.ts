@@ -54,11 +54,10 @@ const BAD: [name: string, way: Way, tries: number, cost?: [least: number, most: 
   ['openrouter-choice-error', 'S', 1, [12, 15]],
   ['openrouter-choice-error', 'W', 2, [12, 30]],
   ['openai-event-error', 'R', 2],
-  ['openai-gzip-error', 'W', 1],
 ]
 
 /** Upstreams that serve nobody before their operator has fixed it. */
-const NOT_SERVED = ['openai-wrong-key', 'moonshot-no-balance']
+const NOT_SERVED = ['openai-wrong-key', 'moonshot-no-balance', 'openai-gzip-error']
 
 /** Videos that are delivered, though they come late or by another name, and tasks that have failed. */
 const DELIVERED =

@@ -99,6 +99,7 @@ describe('the images that customers name', function () {
     const settings = { resolver, dial, timeouts: { connect: 2000 }, mostFailures: 40, pace: { graceMs: 1000 } }
     worker = await startWorker(gateway.config, createLog('error', 'worker'), 500, settings)
   })
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await worker.stop()
     await gateway.stop()
@@ -107,7 +108,6 @@ describe('the images that customers name', function () {
   beforeEach(async () => {
     ;[account, other] = await Promise.all([aFundedAccount(gateway), aFundedAccount(gateway)])
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const at = (path: string): string => `http://public.example:${files.port}${path}`
   const edit = (image_url: string, who = account, model = 'openai-image'): Promise<Reply> =>
@@ -214,6 +214,7 @@ describe('the images that customers name', function () {
     expect([beside.status, hasEnded], beside.text).to.deep.equal([200, false])
     const reply = await silent
     expect([reply.status, reply.json.error.message]).to.deep.equal([502, UNFETCHED])
-    expect(performance.now() - startedAt).to.be.within(15_000, 24_000)
-  })
+    // Two pictures, one after the other, would take forty.
+    expect(performance.now() - startedAt).to.be.within(15_000, 38_000)
+  }).timeout(120_000)
 })

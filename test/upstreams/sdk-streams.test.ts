@@ -43,12 +43,12 @@ describe('a chat that the openai SDK streams', () => {
   before(async () => {
     gateway = await startGateway({}, everyProtocol)
   })
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
   beforeEach(async () => {
     account = await aFundedAccount(gateway)
     client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, maxRetries: 0 })
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const requestOf = (target: Target, prompt: string) => ({
     model: modelOf(target),

@@ -42,6 +42,7 @@ describe('names that a customer chose', function () {
     const resolver = createNameResolver({ servers: [dns.address], files: { hosts: new Map(), search: [], ndots: 1 } })
     worker = await startWorker(gateway.config, createLog('error', 'worker'), 500, { resolver })
   })
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(async () => {
     await worker.stop()
     await gateway.stop()
@@ -50,7 +51,6 @@ describe('names that a customer chose', function () {
   beforeEach(() => {
     dns.questions.length = 0
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   const pictures = (names: string[]) => [
     {

@@ -45,11 +45,11 @@ describe('a chat stream', () => {
       events: videoEvents(rich),
     }
   })
+  afterEach(() => expectBooksToBalance(gateway.db))
   after(() => gateway.stop())
   beforeEach(async () => {
     account = await aFundedAccount(gateway)
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   /** The events of a video until the first comment, and when that arrived. */
   async function videoEvents({ key }: TestAccount): Promise<{ text: string; commentAfterMs: number }> {
@@ -172,7 +172,9 @@ describe('a chat stream', () => {
     })
   })
 
-  describe('over a silent upstream', () => {
+  describe('over a silent upstream', function () {
+    // They are waited for from the beginning on, and take fifteen seconds.
+    this.timeout(120_000)
     it('sends a heartbeat after 15 s, and then its answer', async () => {
       const stream = await silent.stream
       expect(stream.beganAfterMs).to.be.within(HEARTBEAT_MS - 500, HEARTBEAT_MS + LATE_MS)

@@ -1,18 +1,11 @@
 import { expect } from 'chai'
-import { expectBooksToBalance } from '../support/books.ts'
+import { useGateway } from '../support/gateway.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 
 describe('a worker', () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway({ CHAT_CONCURRENCY: '6', ACCOUNT_SHARE: '1' })
-  })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway({ CHAT_CONCURRENCY: '6', ACCOUNT_SHARE: '1' })
 
   it('runs at most CHAT_CONCURRENCY chats at a time, whatever the number of its queue workers', async () => {
     const account = await anAccount(gateway.db, 100_000)

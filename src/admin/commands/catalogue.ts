@@ -8,11 +8,13 @@ import { hasMasks, maskedCatalogue } from '../../shared/catalogue/header-masks.t
 import { marginFaults } from '../../shared/catalogue/margins.ts'
 import type { PricedCatalogue } from '../../shared/catalogue/margins.ts'
 import { announceFromCommand } from '../../shared/catalogue/holder.ts'
-import { readCatalogueFile } from '../../shared/catalogue/parse.ts'
+import { missingKeys, parseCatalogue, readCatalogueFile } from '../../shared/catalogue/parse.ts'
 import type { StoredVersion } from '../../shared/catalogue/versions.ts'
 import { MAX_NOTE, listVersions, readVersion } from '../../shared/catalogue/versions.ts'
+import { secretsOf } from '../../shared/platform/config/config.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import { line } from '../../shared/platform/text-fields.ts'
+import { QUEUES } from '../../shared/terms/kinds.ts'
 import type { Command, Options, Report } from '../command.ts'
 import { CommandError } from '../command.ts'
 import { textOf } from '../fields.ts'
@@ -52,9 +54,12 @@ export const catalogueCommands: Command<object>[] = [
       }),
   },
   {
-    usage: 'catalogue apply <file> [--note …] [--expect <version>]',
-    summary: 'Apply a catalogue as a new version; with --expect, only if that version is still the current one.',
+    usage: 'catalogue apply <file> [--note …] [--expect <version>] [--force]',
+    summary:
+      'Apply a catalogue as a new version; with --expect, only if that version is still the current one; with ' +
+      '--force, although open tasks need a key that it removes.',
     options: ['note', 'expect'],
+    flags: ['force'],
     run: (db, [file = ''], options) =>
       withFaults(async () => {
         const content = readCatalogueFile(file)
@@ -74,9 +79,10 @@ export const catalogueCommands: Command<object>[] = [
     },
   },
   {
-    usage: 'catalogue rollback <version> [--note …] [--expect <version>]',
+    usage: 'catalogue rollback <version> [--note …] [--expect <version>] [--force]',
     summary: 'Apply an earlier version again, as a new version.',
     options: ['note', 'expect'],
+    flags: ['force'],
     run: (db, [text], options) =>
       withFaults(async () => {
         const version = versionOf('The version', text)
@@ -107,8 +113,12 @@ function judged(content: unknown): Report {
   return { json: { faults: [] }, text: 'The catalogue is valid.', warnings: warningsOf(content) }
 }
 
-const warningsOf = (content: unknown): string[] =>
-  privateUpstreams((content as ValidCatalogue).upstreams).map((one) => `Warning: ${faultText([one])}.`)
+const warningsOf = (content: unknown): string[] => [
+  ...privateUpstreams((content as ValidCatalogue).upstreams).map((one) => `Warning: ${faultText([one])}.`),
+  ...missingKeys(parseCatalogue(content, { version: 0, createdAt: 0 }, secretsOf(QUEUES))).map(
+    (one) => `Warning: ${one}`,
+  ),
+]
 
 /** Does what reads a catalogue; its faults are an answer. */
 async function withFaults(work: () => Promise<Report>): Promise<Report> {
@@ -126,11 +136,12 @@ const faulty = (faults: readonly Fault[], what: string): Report => ({
   complaint: `The catalogue ${what}: ${faults.length === 1 ? '1 fault' : `${faults.length} faults`}.`,
 })
 
-/** The values of `--note` and `--expect`. */
-function guardOf({ note, expect }: Options): { note: string | null; expect: number | null } {
+/** The values of `--note`, `--expect` and `--force`. */
+function guardOf({ note, expect, force }: Options): { note: string | null; expect: number | null; force: boolean } {
   return {
     note: note === undefined ? null : textOf('--note', line(MAX_NOTE), note),
     expect: expect === undefined ? null : versionOf('--expect', expect),
+    force: force !== undefined,
   }
 }
 

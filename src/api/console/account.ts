@@ -8,13 +8,14 @@ import { latencyOfModels } from '../../shared/reports/latency.ts'
 import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
 import { offerTo } from '../../shared/catalogue/catalogue.ts'
 import { rateOf } from '../../shared/catalogue/packs.ts'
+import { hasLocalMails } from '../../shared/mail/local-mails.ts'
 import { cachedReading } from '../../shared/platform/process/cached.ts'
 import { presentActingUser, requireMember } from '../../shared/identity/users.ts'
 import { accountState, latency, listOf, modelList } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { presentModels } from '../v1/models.ts'
-import { session } from '../endpoint/auth.ts'
+import { session, visitor } from '../endpoint/auth.ts'
 import { actingFor } from '../endpoint/member-schemas.ts'
 
 const buyingOf = ({ PAYMENTS, CREDITS_HELP_URL }: WebDeps['config'], catalogue: Catalogue) => ({
@@ -49,6 +50,7 @@ export const showState = endpoint({
     organisation,
     ...standing!,
     buying: buyingOf(config, catalogue.current()),
+    localMails: hasLocalMails(config),
   }
 })
 
@@ -59,13 +61,14 @@ export const showModels = endpoint({
   tag: 'Records',
   summary: 'List the models',
   description:
-    "The models of `GET /v1/models`, at the price of the account's group, without what only other clients read.",
-  auth: session,
+    "The models of `GET /v1/models`, at the price of the account's group, without what only other clients read. With " +
+    '`PUBLIC_CATALOGUE=on` also without a token: then at the prices of accounts without a group.',
+  auth: visitor,
   answers: { 200: { description: 'The models that can be called.', schema: modelList } },
 }).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth }) => ({
   ok: true,
   object: 'list',
-  data: presentModels(offerTo(catalogue.current(), auth)),
+  data: presentModels(offerTo(catalogue.current(), auth ?? { group: null })),
 }))
 
 /** How long the latency of models is cached, in ms. */

@@ -8,7 +8,7 @@ import { CALL_STATUSES } from '../../shared/terms/lifecycle.ts'
 import { DIALECTS } from '../../shared/chat/dialect.ts'
 import type { CallFilter, CallPosition } from '../../shared/reports/call-list.ts'
 import { listCalls } from '../../shared/reports/call-list.ts'
-import { findOrigin, findRecord } from '../../shared/reports/call-records.ts'
+import { findDetails } from '../../shared/reports/call-details.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { CallId } from '../../shared/platform/ids.ts'
 import { entriesOfCall } from '../../shared/ledger/ledger.ts'
@@ -89,18 +89,18 @@ export function positionOf(place: string): CallPosition {
   return { micros: Number(micros), id: id as CallId }
 }
 
-/** Shows one call and its movements of credits. */
+/** Shows one call, its receipt and its movements of credits. */
 export const showCall = endpoint({
   method: 'get',
   path: '/api/calls/:id',
   tag: 'Records',
-  summary: 'Show a call and its ledger entries',
+  summary: 'Show a call, its receipt and its ledger entries',
   auth: session,
   params: pathId('call', 'The `id` of a call.'),
-  answers: { 200: { description: 'The call and its ledger entries, in order.', schema: callWithLedger } },
+  answers: { 200: { description: 'The call, its receipt, and its ledger entries in order.', schema: callWithLedger } },
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params: { id } }) => {
-  const found = await findRecord(db, id, seenBy(auth))
+  const [found, ledger] = await Promise.all([findDetails(db, id, seenBy(auth)), entriesOfCall(db, id)])
   if (!found) throw new ApiError('not_found')
-  const [origin, ledger] = await Promise.all([findOrigin(db, id), entriesOfCall(db, id)])
-  return { ok: true, call: found, startedAt: origin?.startedAt ?? null, ledger }
+  const { accountId: _account, ...details } = found
+  return { ok: true, ...details, ledger }
 })

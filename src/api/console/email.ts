@@ -11,26 +11,26 @@ import { requestVerification, verifyEmail, confirmAddress, requestAddress } from
 import { ok, messageAnswer, userAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { session } from '../endpoint/auth.ts'
+import { behindBearer, session } from '../endpoint/auth.ts'
 import { PASSWORD_ERRORS, emailAddress, mailedToken, ofLink, passwordOfReset } from './account-fields.ts'
 import { enqueueMail } from './enqueue-mail.ts'
 import type { RequestFacts } from '../endpoint/declaration.ts'
-import type { UserRow } from '../../shared/identity/users.ts'
-import type { MailId } from '../../shared/platform/ids.ts'
+import type { Proven } from '../../shared/identity/verification.ts'
 import { logSecurity } from './security-log.ts'
 
 const tag = 'Account'
 
-type ProofDeps = Pick<WebDeps, 'config' | 'db' | 'log' | 'queues' | 'replies'>
+/** What the proof of an address needs. */
+export type ProofDeps = Pick<WebDeps, 'config' | 'db' | 'log' | 'queues' | 'replies'>
 
 /** What follows the proof of an address by a link. */
-function proven(
+export function afterProof(
   { log, queues, replies }: ProofDeps,
   request: RequestFacts,
   event: 'email_verified' | 'address_changed',
-  { user, mailIds }: { user: UserRow; mailIds: MailId[] },
+  { user, mailId }: Proven,
 ) {
-  for (const mailId of mailIds) enqueueMail({ queues, log }, mailId)
+  if (mailId) enqueueMail({ queues, log }, mailId)
   logSecurity(log, request, event, user.account_id)
   replies.publishEvent(user.account_id, { callId: null, balance: user.credits })
   return { ok: true as const, user: presentUser(user) }
@@ -41,15 +41,17 @@ export const verify = endpoint({
   ...ofLink,
   path: '/api/email/verify',
   summary: 'Verify an e-mail address',
-  description: 'It ends no session and no key. A mail with a link that does is sent with the first proof.',
+  description:
+    'It ends no session and no key. A mail with a link that does is sent with the first proof, if a key or a session ' +
+    'other than that of this request can use the account.',
   body: z.object({ token: mailedToken }).meta({ id: 'VerifyRequest' }),
   answers: { 200: { description: 'The account, verified.', schema: userAnswer } },
   errors: ['invalid_token'],
-}).handle((deps: ProofDeps) => {
+}).write((deps: ProofDeps) => {
   const terms = signupTerms(deps.config, 'verification')
-  return async ({ body, request }) => {
-    const { user, mailId } = await verifyEmail(deps.db, body.token, terms)
-    return proven(deps, request, 'email_verified', { user, mailIds: mailId ? [mailId] : [] })
+  return async ({ body, request }, ctx) => {
+    const opener = behindBearer(ctx.get('authorization'))
+    ctx.body = afterProof(deps, request, 'email_verified', await verifyEmail(deps.db, body.token, terms, opener))
   }
 })
 
@@ -104,8 +106,12 @@ export const confirmNewAddress = endpoint({
   errors: ['invalid_token'],
 }).handle((deps: ProofDeps) => {
   const terms = signupTerms(deps.config, 'verification')
-  return async ({ body, request }) =>
-    proven(deps, request, 'address_changed', await confirmAddress(deps.db, body.token, terms))
+  return async ({ body, request }) => {
+    const { user, mailIds } = await confirmAddress(deps.db, body.token, terms)
+    const [mailId = null, ...others] = mailIds
+    for (const other of others) enqueueMail(deps, other)
+    return afterProof(deps, request, 'address_changed', { user, mailId })
+  }
 })
 
 /** What the endpoints declare that show the address of a link. */

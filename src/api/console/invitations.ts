@@ -2,7 +2,14 @@
  * /api/invitations: inviting people to an organisation, and joining one.
  */
 import { z } from 'zod'
-import { acceptInvitation, invite, listInvitations, revokeInvitation } from '../../shared/identity/invitations.ts'
+import {
+  acceptInvitation,
+  invitationOfToken,
+  invite,
+  listInvitations,
+  revokeInvitation,
+} from '../../shared/identity/invitations.ts'
+import { signupTerms } from '../../shared/identity/signup-credits.ts'
 import { hasGrantOf } from '../../shared/ledger/ledger.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { parseId } from '../../shared/platform/ids.ts'
@@ -13,7 +20,9 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { givenRole, invitation, memberBudget, organisationAnswer } from '../endpoint/member-schemas.ts'
 import { pathId } from '../endpoint/fields.ts'
-import { emailAddress, mailedToken } from './account-fields.ts'
+import { emailAddress, mailedToken, ofLink } from './account-fields.ts'
+import type { ProofDeps } from './email.ts'
+import { afterProof } from './email.ts'
 import { enqueueMail } from './enqueue-mail.ts'
 import { logSecurity } from './security-log.ts'
 
@@ -81,13 +90,45 @@ export const joinOrganisation = endpoint({
   path: '/api/invitations/accept',
   summary: 'Accept an invitation',
   description:
-    'For who has the invited mailbox. This session goes on acting for the account that it acts for: ' +
+    'For who has the invited mailbox; it verifies the address, too, if it is the invited one. This session goes on ' +
+    'acting for the account that it acts for: ' +
     '`POST /api/auth/switch` changes that.',
   body: z.object({ token: mailedToken }).meta({ id: 'AcceptInvitationRequest' }),
   answers: { 200: { description: 'The organisation that you are a member of now.', schema: organisationAnswer } },
   errors: ['invalid_token', 'already_member'],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth, body, request }) => {
-  const organisation = await acceptInvitation(db, auth, body.token)
-  logSecurity(log, request, 'member_joined', parseId('account', organisation.id))
-  return { ok: true, organisation }
+}).handle((deps: ProofDeps) => {
+  const { db, log, config } = deps
+  const terms = signupTerms(config, 'verification')
+  return async ({ auth, body, request }) => {
+    const { organisation, proof } = await acceptInvitation(db, auth, body.token, terms)
+    logSecurity(log, request, 'member_joined', parseId('account', organisation.id))
+    if (proof) afterProof(deps, request, 'email_verified', proof)
+    return { ok: true, organisation }
+  }
 })
+
+/** Shows what an invitation is to, before anybody signs in. */
+export const showInvitation = endpoint({
+  ...ofLink,
+  tag: 'Organisations',
+  path: '/api/invitations/details',
+  summary: 'Show what the link of an invitation is to',
+  description: 'The answer is no error where the link no longer works.',
+  body: z.object({ token: mailedToken }).meta({ id: 'InvitationDetailsRequest' }),
+  answers: {
+    200: {
+      description: 'Who invites whom to what.',
+      schema: z.strictObject({
+        ok,
+        invitation: z
+          .strictObject({ organisation: z.string(), invitedBy: z.string(), email: z.string() })
+          .nullable()
+          .meta({ description: 'Null where the link does not work, or no longer.' }),
+      }),
+    },
+  },
+  errors: ['invalid_token'],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ body }) => ({
+  ok: true,
+  invitation: await invitationOfToken(db, body.token),
+}))

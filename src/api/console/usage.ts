@@ -10,16 +10,17 @@ import { listMembers } from '../../shared/identity/shown-member.ts'
 import { dayOf, daysOf } from '../../shared/reports/days.ts'
 import { latencyOfAccount } from '../../shared/reports/latency.ts'
 import { MODALITIES } from '../../shared/terms/kinds.ts'
-import { keyUsageByDay, memberUsageByDay, usageByDay } from '../../shared/reports/usage.ts'
+import { keyUsageByDay, memberUsageByDay, usageByDay, usageByHour } from '../../shared/reports/usage.ts'
 import type { DayUsage } from '../../shared/reports/usage.ts'
 import type { AccountId, KeyId } from '../../shared/platform/ids.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
-import { credits, id, latency, listOf, ok } from '../endpoint/answer-schemas.ts'
+import { fieldRefusal } from '../../shared/platform/field-errors.ts'
+import { credits, id, latency, listOf, ok, time } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { manager, session } from '../endpoint/auth.ts'
-import { daysQuery, keyId } from '../endpoint/fields.ts'
+import { daysQuery, keyId, moment, startOf } from '../endpoint/fields.ts'
 import { LRUCache } from 'lru-cache'
 
 const used = {
@@ -28,6 +29,8 @@ const used = {
   credits,
   inputTokens: z.int(),
   outputTokens: z.int(),
+  succeeded: z.int(),
+  succeededMs: z.int().meta({ description: 'How long those that succeeded took together, in milliseconds.' }),
 }
 
 const usageRow = z
@@ -64,6 +67,36 @@ export const showUsage = endpoint({
     const { from, to } = daysOf(query, dayOf(Date.now()))
     return { ok: true, data: await usage.read(seenBy(auth), from, to, query.keyId) }
   }
+})
+
+const HOUR_MS = 3_600_000
+
+/** The most hours of one answer: a week. */
+const MOST_HOURS = 168
+
+/** Shows the usage of some hours. */
+export const showHourUsage = endpoint({
+  ...declared,
+  path: '/api/usage/hours',
+  summary: 'Usage by hour and model',
+  query: z.object({
+    from: moment.optional().meta({ description: 'The hour of this is the first; 24 hours up to `to` if absent.' }),
+    to: moment.optional().meta({ description: `Now if absent. At most ${MOST_HOURS} hours.` }),
+    keyId: ofKey,
+  }),
+  answers: {
+    200: {
+      description: 'One row for each hour (UTC) and model with calls, oldest first.',
+      schema: listOf(usageRow.omit({ day: true }).extend({ hour: time }).meta({ id: 'HourUsage' })),
+    },
+  },
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, query }) => {
+  const to = query.to ? startOf(query.to) : new Date()
+  const from = query.from ? startOf(query.from) : new Date(to.getTime() - 23 * HOUR_MS)
+  if (from > to) throw fieldRefusal('to', 'must not be before from')
+  if (to.getTime() - from.getTime() > MOST_HOURS * HOUR_MS)
+    throw fieldRefusal('from', `must be at most ${MOST_HOURS} hours before to`)
+  return { ok: true, data: await usageByHour(db, seenBy(auth), { from, to, keyId: query.keyId ?? null }) }
 })
 
 /** Shows which keys the usage of some days came with. */

@@ -1,13 +1,12 @@
 /**
  * /api/webhooks: where events of an account are sent (docs/webhooks.md).
  */
-import { z } from 'zod'
 import { ApiError } from '../../shared/platform/errors.ts'
-import type { AccountId, DeliveryId, WebhookId } from '../../shared/platform/ids.ts'
-import { parseId, publicId } from '../../shared/platform/ids.ts'
+import type { AccountId, WebhookId } from '../../shared/platform/ids.ts'
+import { publicId } from '../../shared/platform/ids.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'
-import { dueWebhooks, listDeliveries, redeliver, emitTo } from '../../shared/webhooks/deliveries.ts'
+import { dueWebhooks, emitTo } from '../../shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../shared/webhooks/secrets.ts'
 import { TEST_TYPE } from '../../shared/webhooks/types.ts'
 import type { Owner, Webhook } from '../../shared/webhooks/webhooks.ts'
@@ -24,10 +23,9 @@ import type { WebDeps } from '../deps.ts'
 import { done } from '../endpoint/answer-schemas.ts'
 import { manager } from '../endpoint/auth.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pageCursor, pageLimit, pathId } from '../endpoint/fields.ts'
+import { pathId } from '../endpoint/fields.ts'
 import {
   checkReceiver,
-  deliveriesAnswer,
   deliveryAnswer,
   newWebhookAnswer,
   newWebhookBody,
@@ -36,11 +34,12 @@ import {
   webhookChangesBody,
   webhooksAnswer,
 } from '../endpoint/webhook-schemas.ts'
-import { createCursors } from './cursors.ts'
 import { logSecurity } from './security-log.ts'
 
-const declared = { tag: 'Webhooks', auth: manager } as const
-const onWebhook = { ...declared, params: pathId('webhook', 'The `id` of a webhook.') } as const
+/** What the endpoints of webhooks declare. */
+export const declared = { tag: 'Webhooks', auth: manager } as const
+/** What those of one webhook declare. */
+export const onWebhook = { ...declared, params: pathId('webhook', 'The `id` of a webhook.') } as const
 
 type WebhookDeps = Pick<WebDeps, 'db' | 'log' | 'config'>
 
@@ -202,14 +201,14 @@ export const renewCallback = endpoint({
 export type SendDeps = Pick<WebDeps, 'db' | 'log' | 'queues'>
 
 /** Not awaited and allowed to fail: the event is in the outbox, where the reconciler finds it. */
-function enqueue({ db, queues, log }: SendDeps, id: WebhookId): void {
+export function enqueue({ db, queues, log }: SendDeps, id: WebhookId): void {
   dueWebhooks(db, 1, id)
     .then((due) => queues.enqueueWebhooks(due))
     .catch((error: unknown) => log.warn({ webhook: publicId('webhook', id), err: error }, 'webhook not enqueued'))
 }
 
 /** A webhook of an owner that is sent events. @throws ApiError not_found; conflict if it is disabled */
-async function requireEnabled({ db }: SendDeps, owner: Owner, id: WebhookId): Promise<Webhook> {
+export async function requireEnabled({ db }: SendDeps, owner: Owner, id: WebhookId): Promise<Webhook> {
   const webhook = await webhookOf(db, owner, id)
   if (webhook.disabledAt === null) return webhook
   throw new ApiError('conflict', { message: 'The webhook is disabled. Enable it first.' })
@@ -225,7 +224,7 @@ export async function sendTest(deps: SendDeps, owner: Owner, id: WebhookId): Pro
 }
 
 /** What the endpoints that send an event declare. */
-const sends = {
+export const sends = {
   method: 'post',
   // Each is a request to a server that the caller chooses.
   limits: [{ limit: 'webhookSends', per: 'account' }],
@@ -250,71 +249,3 @@ export const testWebhook = endpoint({
   ok: true,
   delivery: await sendTest(deps, auth.accountId, params.id),
 }))
-
-/** What the lists of deliveries declare. */
-export const listsDeliveries = {
-  method: 'get',
-  query: z.object({ limit: pageLimit, cursor: pageCursor }),
-  answers: { 200: { description: 'A page of the deliveries of 30 days, newest first.', schema: deliveriesAnswer } },
-} as const
-
-/** A page of a list, as its query asks for it. */
-type Page = { cursor?: string | undefined; limit: number }
-
-/** Reads pages of the deliveries of an owner's webhook, for a viewer. @throws ApiError not_found, invalid_request */
-export function deliveryPages({ db, config }: Pick<WebDeps, 'db' | 'config'>) {
-  const cursors = createCursors(config.APP_SECRET, 'deliveries')
-  return async (owner: Owner, viewer: AccountId, id: WebhookId, { cursor, limit }: Page) => {
-    await webhookOf(db, owner, id)
-    const before = cursor === undefined ? null : (cursors.read(viewer, cursor) as DeliveryId)
-    const data = await listDeliveries(db, id, limit, before)
-    const last = data.length === limit ? parseId('delivery', data.at(-1)!.id) : null
-    return { ok: true as const, data, nextCursor: cursors.write(viewer, last) }
-  }
-}
-
-/** Lists what a webhook was sent, and what was answered. */
-export const showDeliveries = endpoint({
-  ...onWebhook,
-  ...listsDeliveries,
-  path: '/api/webhooks/:id/deliveries',
-  summary: 'List the deliveries of a webhook',
-}).handle((deps: Pick<WebDeps, 'db' | 'config'>) => {
-  const page = deliveryPages(deps)
-  return ({ auth: { accountId }, params, query }) => page(accountId, accountId, params.id, query)
-})
-
-/** What the endpoints that send an event again declare. */
-export const sendsAgain = {
-  ...sends,
-  params: z.object({
-    ...pathId('webhook', 'The `id` of a webhook.').shape,
-    delivery: pathId('delivery', 'The `id` of a delivery.').shape.id,
-  }),
-  description: 'The same id and bytes, with a full set of tries.',
-  answers: { 200: { description: 'The delivery has been queued.', schema: done } },
-} as const
-
-/** Queues an event of an owner's webhook once more. @throws ApiError not_found, conflict if it is disabled */
-export async function sendEventAgain(
-  deps: SendDeps,
-  owner: Owner,
-  { id, delivery }: { id: WebhookId; delivery: DeliveryId },
-): Promise<void> {
-  await requireEnabled(deps, owner, id)
-  if (!(await redeliver(deps.db, id, delivery))) {
-    throw new ApiError('not_found', { message: 'There is no such delivery.' })
-  }
-  enqueue(deps, id)
-}
-
-/** Sends an event again. */
-export const sendAgain = endpoint({
-  ...declared,
-  ...sendsAgain,
-  path: '/api/webhooks/:id/deliveries/:delivery/redeliver',
-  summary: 'Send an event again',
-}).handle((deps: SendDeps) => async ({ auth, params }) => {
-  await sendEventAgain(deps, auth.accountId, params)
-  return { ok: true }
-})

@@ -13,6 +13,7 @@ import { ENTRY_KINDS, ORIGINS } from '../../shared/ledger/ledger.ts'
 import { errorsOf } from '../middleware/request-context.ts'
 import type { Envelope } from '../middleware/request-context.ts'
 import { catalogueChanges } from '../operator/catalogue-changes.ts'
+import { measured, receipt } from './receipt-schemas.ts'
 
 /** In every answer that is not an error. */
 export const ok = z.literal(true)
@@ -271,6 +272,8 @@ export const entry = z
 export const callWithLedger = z.strictObject({
   ok,
   call,
+  receipt,
+  measured,
   startedAt: time.nullable().meta({ description: 'When a worker began it.' }),
   ledger: z.array(entry),
 })
@@ -302,6 +305,7 @@ export const accountState = z.strictObject({
         .meta({ description: 'The price of credits; null if none are sold.' }),
     })
     .meta({ description: 'Who takes payments, and the sentence or address of CREDITS_HELP_URL.' }),
+  localMails: z.boolean().meta({ description: 'Mails reach nobody: they can be read at /dev/mail on the machine.' }),
   ok,
   user,
   role,

@@ -71,6 +71,16 @@ export const operator: Auth<LiveSession> & { sees: 'others' } = {
     },
 }
 
+/** A user who is logged in; with `PUBLIC_CATALOGUE` also a visitor without a token: null. */
+export const visitor: Auth<LiveSession | null> = {
+  scheme: 'sessionToken',
+  errors: ['unauthorized', 'rate_limited'],
+  find:
+    ({ db, config }) =>
+    async (ctx) =>
+      config.PUBLIC_CATALOGUE === 'on' && ctx.get('authorization') === '' ? null : sessionOf(db, ctx),
+}
+
 async function sessionOf(db: Db, ctx: ParameterizedContext<RequestState>): Promise<LiveSession> {
   const found = await findSession(db, bearerToken(ctx.get('authorization')))
   if (!found) {
@@ -135,7 +145,8 @@ const TOKEN = /^[\w.~+/=-]{1,512}$/
 const SCHEME = /^bearer(?: +|$)/i
 
 /** The text after `Bearer` in an Authorization header; nothing under another scheme. */
-const behindBearer = (header: string): string => (SCHEME.test(header) ? header.replace(SCHEME, '').trimEnd() : '')
+export const behindBearer = (header: string): string =>
+  SCHEME.test(header) ? header.replace(SCHEME, '').trimEnd() : ''
 
 /** The token in an Authorization header. @throws ApiError unauthorized if it has no token. */
 export function bearerToken(header: string): string {

@@ -88,6 +88,15 @@ const OF_OPERATORS: Record<(typeof OPERATOR_TYPES)[number], Described> = {
     summary: 'An upstream whose circuit had opened works again',
     data: z.strictObject({ upstream, since: time.meta({ description: 'The minute in which it opened first.' }) }),
   },
+  'upstream.key.failed': {
+    summary: 'A key of an upstream is refused, or its account has no credit: it is not asked for now',
+    data: z.strictObject({
+      upstream,
+      key: z.string().meta({ description: 'The name of the key in the catalogue.' }),
+      reason: z.enum(['refused', 'no_credit']),
+      until: time.meta({ description: 'When one call tests it.' }),
+    }),
+  },
   'reconciler.refunded': { summary: 'A call that no process worked on was refunded', data: lostCall },
 }
 

@@ -9,6 +9,7 @@ import { showTokens } from './auth.ts'
 import type { Endpoint } from './declaration.ts'
 import type { WebDeps } from '../deps.ts'
 import { routeDocs } from '../static/docs.ts'
+import { routeHelp } from '../static/help.ts'
 import type { Envelope, RequestState } from '../middleware/request-context.ts'
 import { DASHBOARD_PATH, createDashboard } from '../ops/dashboard.ts'
 import { GATEWAY_PATHS, endpoints } from '../routes.ts'
@@ -46,6 +47,7 @@ export function createTable(deps: WebDeps): Table {
   }
   const page = routeConsole(router, deps.config, (ctx, next) => refusePrograms(at)(ctx, next))
   routeDocs(router, deps, endpoints)
+  routeHelp(router)
   const at = tableOf(router)
   return {
     router,
@@ -78,6 +80,12 @@ const wantsPage = (ctx: Parameters<Serve>[0]): boolean =>
   !PROGRAM_PATHS.test(ctx.path) &&
   ctx.accepts('json', 'html') === 'html'
 
+/** Where OpenAI's clients ask for a WebSocket. After a 426 they go on over HTTP at once, otherwise after seconds. */
+const SOCKET_PATHS: ReadonlySet<string> = new Set(['/v1/responses', '/v1/realtime'])
+
+const isSocket = (ctx: Parameters<Serve>[0]): boolean =>
+  ctx.method === 'GET' && SOCKET_PATHS.has(ctx.path) && ctx.get('upgrade').toLowerCase() === 'websocket'
+
 /** The console's own API, and others that are called the same, answer as the console does. */
 const CONSOLE_API = /^\/api\/(?!v1\/)/
 
@@ -102,6 +110,7 @@ function refusePrograms(at: At): Serve {
 function refuse(at: At, page: Serve | undefined, deps: WebDeps): Serve {
   return async (ctx, next) => {
     ctx.state.envelope = envelopeOf(ctx.path)
+    if (isSocket(ctx)) throw new ApiError('upgrade_required')
     const found = at(ctx.path)
     const methods = new Set(found?.serves.keys())
     if (methods.size === 0 && page && wantsPage(ctx)) {
@@ -161,11 +170,14 @@ export function tableOf(router: Router<RequestState>): (path: string) => Found |
 /** A pattern in the words of the tree: its wildcards have no name. */
 const treePattern = (path: string): string => path.replace(/\*\w+$/, '*')
 
-/** The parameters by the names that were declared, decoded; null if one is empty, which is no such path. */
+/**
+ * The parameters by the names that were declared, decoded; null if one is empty or nothing but slashes, which is no
+ * such path.
+ */
 function paramsOf({ path }: Route, found: Record<string, string | undefined>): Record<string, string> | null {
   const params: Record<string, string> = {}
   for (const [name, text] of Object.entries(found)) {
-    if (!text) return null
+    if (!text || /^\/+$/.test(text)) return null
     params[name === '*' ? /\*(\w+)$/.exec(String(path))![1]! : name] = decoded(text)
   }
   return params

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Config } from '../../shared/platform/config/config.ts'
 import { MAX_RECEIVER_LENGTH, receiverProblem } from '../../shared/webhooks/addresses.ts'
 import { DELIVERY_STATUSES } from '../../shared/webhooks/deliveries.ts'
+import { FAILURE_NOTES } from '../../shared/webhooks/tries.ts'
 import { DISABLED_REASONS, LISTED_TYPES, OPERATOR_TYPES } from '../../shared/webhooks/types.ts'
 import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { id, listOf, ok, pageOf, time } from './answer-schemas.ts'
@@ -62,6 +63,7 @@ const shownWebhook = z
     disabledReason: z.enum(DISABLED_REASONS).nullable().meta({
       description: '`gone`: its receiver answered 410. `failing`: no success for five days.',
     }),
+    failingSince: time.nullable().meta({ description: 'The first failed try since the last success.' }),
   })
   .meta({ id: 'Webhook' })
 
@@ -81,18 +83,45 @@ const shownDelivery = z
     answerStatus: z.int().nullable().meta({ description: 'The HTTP status of the last try; null: no answer.' }),
     answerMs: z.int().nullable().meta({ description: 'How long the last try took, in milliseconds.' }),
     note: z
-      .enum(['not_allowed', 'no_answer', 'refused', 'no_secret'])
+      .enum(FAILURE_NOTES)
       .nullable()
       .meta({
         description:
-          'Why the last try was no success: its address may not be reached, nothing answered within 15 s, it was ' +
-          'answered with another status than 2xx, or the secret cannot be read and is to be rotated.',
+          'Why the last try was no success: nothing may be sent to the address; its name does not resolve; there is ' +
+          'no connection; its certificate is not valid; no answer within 15 s; the connection broke off; another ' +
+          'status than 2xx; the secret cannot be read and is to be rotated.',
       }),
     createdAt: time,
     nextTryAt: time.nullable(),
     finishedAt: time.nullable(),
   })
   .meta({ id: 'WebhookDelivery' })
+
+/** A delivery with what was sent, and all that was answered. */
+export const deliveryDetailsAnswer = z.strictObject({
+  ok,
+  delivery: shownDelivery,
+  sent: z.strictObject({
+    url: z.string(),
+    headers: z.record(z.string(), z.string()).meta({
+      description: 'Without `webhook-timestamp` and `webhook-signature`, which are made for each try.',
+    }),
+    body: z.string().meta({ description: 'The bytes of every try.' }),
+  }),
+  tries: z
+    .array(
+      z
+        .strictObject({
+          at: time,
+          status: z.int().nullable(),
+          ms: z.int().nullable(),
+          note: z.enum(FAILURE_NOTES).nullable().meta({ description: 'Null for a success.' }),
+          answer: z.string().nullable().meta({ description: 'How the answer began, of a failure.' }),
+        })
+        .meta({ id: 'WebhookTry' }),
+    )
+    .meta({ description: 'The newest 50, newest first.' }),
+})
 
 /** A webhook as it is now. */
 export const webhookAnswer = z.strictObject({ ok, webhook: shownWebhook })

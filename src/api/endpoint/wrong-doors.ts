@@ -14,6 +14,10 @@ const OF_GEMINI = /:(stream)?(generate|embed|batchEmbed|count|predict)\w*$|^\/v1
 
 /** Paths of other APIs, from which `/v1` is cut, and what to do. The first that fits counts. */
 const DOORS: readonly [path: RegExp, sentence: string][] = [
+  [
+    /^\/responses\/compact$/,
+    'This gateway compacts no conversations: send the whole input, or ask for a summary by POST /v1/responses.',
+  ],
   [/^\/complete(\/|$)/, `${SPEAKS}, not Anthropic's older API: send POST /v1/messages.`],
   [OF_GEMINI, `${SPEAKS}, not Gemini's API: ${COMPATIBLE}.`],
   [

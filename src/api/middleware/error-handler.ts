@@ -11,7 +11,7 @@ import type { Log } from '../../shared/platform/process/log.ts'
 import { isRedisUnavailable, isRedisRefusing } from '../../shared/platform/redis/redis.ts'
 import type { SchemaGate } from '../../shared/platform/postgres/schema.ts'
 import { traceFields } from '../../shared/platform/process/trace.ts'
-import { envelopeFor, errorsOf, statusIn } from './request-context.ts'
+import { envelopeFor, errorsOf, requestIdIn, statusIn } from './request-context.ts'
 import { mayStillSend } from './json-body.ts'
 import type { Envelope, RequestState } from './request-context.ts'
 import type { ResponseMemory } from '../server/response-memory.ts'
@@ -86,11 +86,11 @@ function answerAndClose(ctx: Context, text: string): void {
 }
 
 /** The body of an error in this form. */
-function bodyIn(envelope: Envelope, error: ApiError, { requestId }: RequestState): object {
+function bodyIn(envelope: Envelope, error: ApiError, state: RequestState): object {
   const { code, message, param, shownAs, resetsAt, more } = error
   if (envelope === 'console') return { ok: false, error: code, message, ...more }
   const ofDialect = errorsOf(envelope)
-  if (ofDialect) return ofDialect.body(error, requestId)
+  if (ofDialect) return ofDialect.body(error, requestIdIn(state))
   return { ok: false, error: { ...gatewayError(shownAs, message, param), ...(resetsAt !== undefined && { resetsAt }) } }
 }
 

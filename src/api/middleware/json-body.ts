@@ -107,6 +107,8 @@ export type LargeBody = {
   admit?: (bytes: number) => Promise<void>
   /** Takes what ends the turn of one, which otherwise ends with the turn of the event loop that it was parsed in. */
   hold?: (end: () => void) => void
+  /** Takes the text of the body. */
+  read?: (text: string) => void
 }
 
 /**
@@ -119,7 +121,7 @@ export async function readJsonBody(
   ctx: Request,
   { bodyMemory, largeBodies }: Pick<WebDeps, 'bodyMemory' | 'largeBodies'>,
   sender: string,
-  { admit = async () => {}, hold = setImmediate }: LargeBody = {},
+  { admit = async () => {}, hold = setImmediate, read = () => {} }: LargeBody = {},
 ): Promise<JsonObject> {
   const { 'content-type': type = '', 'content-encoding': encoding = '', 'content-length': length } = ctx.req.headers
   requireJson(type, encoding)
@@ -127,12 +129,17 @@ export async function readJsonBody(
   if (Number(length) > LARGE_BYTES) await admit(Number(length))
   const bytes = await readBytes(ctx as Context, bodyMemory, sender)
   if (bytes === null) throw new ApiError('invalid_json', { message: 'The request body ended before it was complete.' })
-  if (bytes.length <= LARGE_BYTES) return parseJsonObject(textOf(bytes, maxBytesOf(ctx)))
+  if (bytes.length <= LARGE_BYTES) {
+    const text = textOf(bytes, maxBytesOf(ctx))
+    read(text)
+    return parseJsonObject(text)
+  }
   if (length === undefined) await admit(bytes.length)
   const end = await largeBodies.turnOf(sender, bytes.length)
   try {
     const text = textOf(bytes, maxBytesOf(ctx))
     await nextTurn()
+    read(text)
     return parseJsonObject(text)
   } finally {
     hold(end)

@@ -158,8 +158,30 @@ export function envelopeFor(ctx: Pick<ParameterizedContext<RequestState>, 'state
 /** Records which endpoint serves a request, and sets the id of its answer in the header that its clients read. */
 export function beginAt(ctx: ParameterizedContext<RequestState>, endpoint: Served): void {
   ctx.state.endpoint = endpoint
+  setRequestId(ctx)
+}
+
+/** Names the call that a request places or joins, in its headers and, if it fails, in its body. */
+export function nameCall(ctx: ParameterizedContext<RequestState>, callId: CallId): void {
+  ctx.state.callId = callId
+  ctx.set('X-Call-Id', publicId('call', callId))
+  setRequestId(ctx)
+}
+
+/** Takes the name of a call back, of which there is no record. */
+export function forgetCall(ctx: ParameterizedContext<RequestState>): void {
+  delete ctx.state.callId
+  ctx.remove('X-Call-Id')
+  setRequestId(ctx)
+}
+
+/** What clients of a dialect know a request by: its call, if there is one. */
+export const requestIdIn = ({ callId, requestId }: RequestState): string =>
+  callId ? publicId('call', callId) : requestId
+
+function setRequestId(ctx: ParameterizedContext<RequestState>): void {
   const header = errorsOf(envelopeFor(ctx))?.requestIdHeader
-  if (header) ctx.set(header, ctx.state.requestId)
+  if (header) ctx.set(header, requestIdIn(ctx.state))
 }
 
 /** The errors of a dialect that has a form of its own; null of the gateway's and the console's forms. */

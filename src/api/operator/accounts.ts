@@ -14,7 +14,7 @@ import type { AccountId } from '../../shared/platform/ids.ts'
 import { newId, publicId } from '../../shared/platform/ids.ts'
 import { ORIGINS, listGrants } from '../../shared/ledger/ledger.ts'
 import type { AccountPlace, OperatedAccount, Sort } from '../../shared/operators/accounts.ts'
-import { SORTS, STANDINGS, findAccount, findAccounts } from '../../shared/operators/accounts.ts'
+import { SORTS, STANDINGS, findAccount, findAccounts, withAccountNames } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/action-log/actions.ts'
 import { grantCredits, setAccountGroup, setAccountStatus } from '../../shared/operators/changes.ts'
 import { line } from '../../shared/platform/text-fields.ts'
@@ -114,7 +114,8 @@ export const showOperated = endpoint({
   ])
   if (!account || !standing) throw new ApiError('not_found')
   const { held, running: openCalls, debt } = standing
-  return { ok: true, account, groups: Object.keys(groups), held, openCalls, debt, grants, calls, actions }
+  const named = await withAccountNames(db, actions)
+  return { ok: true, account, groups: Object.keys(groups), held, openCalls, debt, grants, calls, actions: named }
 })
 
 const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')

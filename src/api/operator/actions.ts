@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import type { ActionFilter } from '../../shared/action-log/actions.ts'
+import { withAccountNames } from '../../shared/operators/accounts.ts'
 import { ACTIONS, listActions, recordAction } from '../../shared/action-log/actions.ts'
 import { findUserByEmail } from '../../shared/identity/users.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
@@ -64,7 +65,7 @@ export const showActions = endpoint({
     const before = cursor === undefined ? null : (cursors.read(accountId, cursor) as ActionId)
     const filter = await narrowed(db, query)
     const found = filter ? await listActions(db, filter, limit + 1, before) : []
-    const data = found.slice(0, limit)
+    const data = await withAccountNames(db, found.slice(0, limit))
     const place = found.length > limit ? parseId('action', data.at(-1)!.id) : null
     return { ok: true, data, nextCursor: cursors.write(accountId, place) }
   }

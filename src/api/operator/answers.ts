@@ -5,11 +5,16 @@ import { z } from 'zod'
 import { ACTIONS } from '../../shared/action-log/actions.ts'
 import { id, role, time, user } from '../endpoint/answer-schemas.ts'
 
+/** The name of an account, where its address alone does not tell it from others. */
+export const accountName = z.string().meta({
+  description: "An organisation's name; empty for a person's own account.",
+})
+
 /** An account, as operators see it. */
 export const operatedAccount = user
   .extend({
     kind: z.enum(['personal', 'organisation']),
-    name: z.string().meta({ description: "An organisation's name; empty for a person's own account." }),
+    name: accountName,
     status: z.enum(['active', 'suspended']),
     role,
     group: z.string().nullable().meta({ description: 'Its group of the catalogue; null if it is in none.' }),
@@ -41,6 +46,7 @@ export const operatorAction = z
     operatorEmail: z.string().nullable().meta({ description: 'The operator; null for the command line.' }),
     accountId: id('acc').nullable(),
     accountEmail: z.string().nullable(),
+    accountName: accountName.nullable(),
     details: z
       .record(z.string(), z.union([z.string(), z.number(), z.null()]))
       .meta({ description: 'Details: amounts in credits, notes, ids.' }),

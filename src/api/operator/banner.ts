@@ -22,22 +22,41 @@ const banner = z.strictObject({ id: id('banner'), text: z.string(), level, from:
 
 const bannerAnswer = z.strictObject({ ok, banner: banner.nullable() }).meta({ id: 'BannerAnswer' })
 
-/** Shows everybody the banner of this moment. */
+const site = z
+  .strictObject({
+    name: z.string().meta({ description: '`OPERATOR_NAME`.' }),
+    logo: z.string().nullable().meta({ description: '`OPERATOR_LOGO_URL`.' }),
+    publicCatalogue: z.boolean().meta({ description: 'Whether visitors see the models and their prices.' }),
+  })
+  .meta({ id: 'Site' })
+
+const siteOf = ({ OPERATOR_NAME, OPERATOR_LOGO_URL, PUBLIC_CATALOGUE }: WebDeps['config']): z.input<typeof site> => ({
+  name: OPERATOR_NAME,
+  logo: OPERATOR_LOGO_URL ?? null,
+  publicCatalogue: PUBLIC_CATALOGUE === 'on',
+})
+
+/** Shows everybody the banner of this moment, and whose service this is. */
 export const showBanner = endpoint({
   tag: 'Service',
   auth: null,
   method: 'get',
   path: '/api/banner',
-  summary: 'The banner of the console',
-  answers: { 200: { description: 'The banner that is to be shown now; null: none.', schema: bannerAnswer } },
+  summary: 'The banner of the console, and whose it is',
+  answers: {
+    200: {
+      description: 'The banner that is to be shown now (null: none), and whose service this is.',
+      schema: z.strictObject({ ok, banner: banner.nullable(), site }),
+    },
+  },
   errors: ['service_unavailable', 'internal_error'],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => {
+}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const current = cachedReading({ forMs: CACHE_MS }, () => findBanner(db))
   return async () => {
     const found = await current()
     const now = new Date().toISOString()
     const isShown = found && found.from <= now && (found.until === null || found.until > now)
-    return { ok: true, banner: isShown ? found : null }
+    return { ok: true, banner: isShown ? found : null, site: siteOf(config) }
   }
 })
 

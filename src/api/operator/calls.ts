@@ -5,27 +5,30 @@ import { z } from 'zod'
 import { holderOfKey } from '../../shared/identity/api-keys.ts'
 import type { AnyCallFilter } from '../../shared/reports/all-calls.ts'
 import { listAnyCalls } from '../../shared/reports/all-calls.ts'
-import { findOrigin, findRecord } from '../../shared/reports/call-records.ts'
+import { triesOfCall } from '../../shared/calls/tries.ts'
+import { findDetails } from '../../shared/reports/call-details.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { parseId, publicId } from '../../shared/platform/ids.ts'
 import { entriesOfCall } from '../../shared/ledger/ledger.ts'
-import { addressesOf, findAccount } from '../../shared/operators/accounts.ts'
+import { findAccount, holdersOf } from '../../shared/operators/accounts.ts'
 import { findUserByEmail } from '../../shared/identity/users.ts'
 import { line } from '../../shared/platform/text-fields.ts'
-import { call, callWithLedger, id, pageOf } from '../endpoint/answer-schemas.ts'
+import { call, callWithLedger, id, pageOf, time } from '../endpoint/answer-schemas.ts'
 import { callFilter, filterOf, placeOf, positionOf } from '../console/calls.ts'
 import { createCursors } from '../console/cursors.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { pageCursor, pageLimit, searchText, pathId } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
-import { operatedAccount } from './answers.ts'
+import { accountName, operatedAccount } from './answers.ts'
 
 const declared = { tag: 'Operators', auth: operator } as const
 
-const anyCall = call.extend({ accountId: id('acc'), accountEmail: z.string() }).meta({ id: 'OperatedCall' })
+const anyCall = call
+  .extend({ accountId: id('acc'), accountEmail: z.string(), accountName })
+  .meta({ id: 'OperatedCall' })
 
 /** Lists calls of all accounts, newest first. */
 export const showAllCalls = endpoint({
@@ -54,12 +57,11 @@ export const showAllCalls = endpoint({
     const owner = await ownerOf(db, account.trim(), filter)
     if (owner === null) return { ok: true, data: [], nextCursor: null }
     const { calls, next } = await listAnyCalls(db, { ...filter, accountId: owner }, limit, after)
-    const addresses = await addressesOf(db, [...new Set(calls.map(({ accountId }) => accountId))])
-    const data = calls.map(({ accountId, ...rest }) => ({
-      ...rest,
-      accountId: publicId('account', accountId),
-      accountEmail: addresses.get(accountId) ?? '',
-    }))
+    const holderOf = await holdersOf(db, [...new Set(calls.map(({ accountId }) => accountId))])
+    const data = calls.map(({ accountId, ...rest }) => {
+      const { email: accountEmail, name } = holderOf(accountId)
+      return { ...rest, accountId: publicId('account', accountId), accountEmail, accountName: name }
+    })
     return { ok: true, data, nextCursor: cursors.write(auth.accountId, placeOf(next)) }
   }
 })
@@ -74,6 +76,19 @@ async function ownerOf(db: Db, text: string, { keyId }: AnyCallFilter): Promise<
   return named === undefined || named === holder ? holder : null
 }
 
+const attempt = z
+  .strictObject({
+    upstream: z.string(),
+    key: z.string().nullable().meta({ description: 'The name of the key that it was asked with.' }),
+    status: z.int().nullable().meta({ description: 'Of HTTP; null if the upstream did not answer.' }),
+    error: z.string().nullable().meta({
+      description: "The kind of the failure, and the upstream's words without its keys; deleted after seven days.",
+    }),
+    ms: z.int(),
+    at: time,
+  })
+  .meta({ id: 'UpstreamAttempt' })
+
 /** Shows any call, what it moved, and whose it is. */
 export const showAnyCall = endpoint({
   ...declared,
@@ -85,12 +100,17 @@ export const showAnyCall = endpoint({
   answers: {
     200: {
       description: 'The call, its ledger entries and its account.',
-      schema: callWithLedger.extend({ account: operatedAccount.nullable() }),
+      schema: callWithLedger.extend({ account: operatedAccount.nullable(), attempts: z.array(attempt) }),
     },
   },
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
-  const [found, origin] = await Promise.all([findRecord(db, params.id), findOrigin(db, params.id)])
-  if (!found || !origin) throw new ApiError('not_found')
-  const [ledger, account] = await Promise.all([entriesOfCall(db, params.id), findAccount(db, origin.accountId)])
-  return { ok: true, call: found, startedAt: origin.startedAt, ledger, account }
+  const found = await findDetails(db, params.id)
+  if (!found) throw new ApiError('not_found')
+  const { accountId, ...details } = found
+  const [ledger, account, attempts] = await Promise.all([
+    entriesOfCall(db, params.id),
+    findAccount(db, accountId),
+    triesOfCall(db, params.id),
+  ])
+  return { ok: true, ...details, ledger, account, attempts }
 })

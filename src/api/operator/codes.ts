@@ -13,6 +13,7 @@ import { endpoint } from '../endpoint/endpoint.ts'
 import { creditAmount, moment, startOf, pathId } from '../endpoint/fields.ts'
 import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { operator } from '../endpoint/auth.ts'
+import { accountName } from './answers.ts'
 
 const declared = { tag: 'Operators', auth: operator } as const
 
@@ -103,7 +104,9 @@ export const endCode = endpoint({
   return { ok: true, code }
 })
 
-const debtor = z.strictObject({ accountId: id('acc'), email: z.string(), debt: credits }).meta({ id: 'Debtor' })
+const debtor = z
+  .strictObject({ accountId: id('acc'), email: z.string(), name: accountName, debt: credits })
+  .meta({ id: 'Debtor' })
 
 /** Lists who owes credits. */
 export const showDebts = endpoint({

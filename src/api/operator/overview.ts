@@ -6,16 +6,18 @@ import { tallyLastDay } from '../../shared/reports/last-day.ts'
 import { QUEUE_NAMES, isModality } from '../../shared/terms/kinds.ts'
 import type { QueueName } from '../../shared/terms/kinds.ts'
 import { publicId } from '../../shared/platform/ids.ts'
+import { isLocal } from '../../shared/platform/config/config.ts'
 import { cachedReading } from '../../shared/platform/process/cached.ts'
 import { givenSince } from '../../shared/ledger/sums.ts'
 import { mailBacklog } from '../../shared/mail/mails.ts'
-import { addressesOf } from '../../shared/operators/accounts.ts'
-import { countReviews } from '../../shared/payments/orders.ts'
+import { holdersOf } from '../../shared/operators/accounts.ts'
+import { countReviews, receivedSince } from '../../shared/payments/orders.ts'
 import { credits, id, ok, time } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { DASHBOARD_PATH } from '../ops/dashboard.ts'
 import { operator } from '../endpoint/auth.ts'
+import { accountName } from './answers.ts'
 
 /** How long a reading is cached, in ms: operators who read at the same time, or reload, cost one. */
 const CACHE_MS = 10_000
@@ -57,7 +59,7 @@ const overview = z
     lastDay: z.strictObject({
       ...tally,
       accounts: z.int().meta({ description: 'Accounts that made calls.' }),
-      topAccounts: z.array(z.strictObject({ accountId: id('acc'), email: z.string(), ...tally })),
+      topAccounts: z.array(z.strictObject({ accountId: id('acc'), email: z.string(), name: accountName, ...tally })),
       topModels: z.array(z.strictObject({ model: z.string(), ...tally })),
     }),
     sold: z.strictObject({ lastDay: given, lastMonth: given }),
@@ -70,6 +72,18 @@ const overview = z
     queues: z.array(queue),
     deadMails: z.int(),
     paymentsInReview: z.int(),
+    received: z
+      .array(z.strictObject({ currency: z.string(), amountMinor: z.int(), refundedMinor: z.int() }))
+      .meta({ description: 'Payments of the last 30 days, and what of them was refunded or is disputed.' }),
+    setup: z
+      .strictObject({
+        modelsWithoutUpstream: z.array(z.string()).meta({ description: 'Models that no upstream with a key serves.' }),
+        hasCreditWorth: z.boolean().meta({ description: 'The catalogue has `creditMicroUsd`.' }),
+        isPublic: z.boolean().meta({ description: '`BASE_URL` is not of this machine.' }),
+        sendsMail: z.boolean(),
+        sellsCredits: z.boolean(),
+      })
+      .meta({ description: 'What is configured of what customers need.' }),
     dashboard: z.string().nullable().meta({ description: 'Where the dashboard of the queues is, if it is offered.' }),
   })
   .meta({ id: 'OperatorOverview' })
@@ -86,25 +100,45 @@ export const showOverview = endpoint({
     'Figures are of the last 24 hours unless stated otherwise, and may be 10 seconds old; with millions of calls a ' +
     'day, up to a minute.',
   answers: { 200: { description: 'The figures.', schema: overview } },
-}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => cachedReading({ forMs: CACHE_MS }, () => read(deps)))
+}).handle((deps: Deps) => cachedReading({ forMs: CACHE_MS }, () => read(deps)))
 
-async function read({
-  config,
-  db,
-  queues,
-}: Pick<WebDeps, 'config' | 'db' | 'queues'>): Promise<z.input<typeof overview>> {
-  const [{ modalities, topAccounts, ...day }, lastDay, lastMonth, accounts, paymentsInReview, mails, oldest, jobs] =
-    await Promise.all([
-      tallyLastDay(db, TOP),
-      givenSince(db, 1),
-      givenSince(db, MONTH_DAYS),
-      totalsOfAccounts(db),
-      countReviews(db),
-      mailBacklog(db),
-      oldestQueued(db),
-      Promise.all(QUEUE_NAMES.map((name) => jobsOf(queues, name))),
-    ])
-  const addresses = await addressesOf(
+type Deps = Pick<WebDeps, 'config' | 'catalogue' | 'db' | 'queues'>
+
+function setupOf({ config, catalogue }: Deps): z.input<typeof overview>['setup'] {
+  const { models, creditMicroUsd } = catalogue.current()
+  return {
+    modelsWithoutUpstream: [...models.values()].filter(({ routes }) => routes.length === 0).map(({ id }) => id),
+    hasCreditWorth: creditMicroUsd !== null,
+    isPublic: !isLocal(config),
+    sendsMail: config.SMTP_URL !== undefined,
+    sellsCredits: config.PAYMENTS !== undefined,
+  }
+}
+
+async function read(deps: Deps): Promise<z.input<typeof overview>> {
+  const { config, db, queues } = deps
+  const [
+    { modalities, topAccounts, ...day },
+    lastDay,
+    lastMonth,
+    accounts,
+    paymentsInReview,
+    received,
+    mails,
+    oldest,
+    jobs,
+  ] = await Promise.all([
+    tallyLastDay(db, TOP),
+    givenSince(db, 1),
+    givenSince(db, MONTH_DAYS),
+    totalsOfAccounts(db),
+    countReviews(db),
+    receivedSince(db, MONTH_DAYS),
+    mailBacklog(db),
+    oldestQueued(db),
+    Promise.all(QUEUE_NAMES.map((name) => jobsOf(queues, name))),
+  ])
+  const holderOf = await holdersOf(
     db,
     topAccounts.map(({ accountId }) => accountId),
   )
@@ -121,7 +155,7 @@ async function read({
       topAccounts: topAccounts.map(({ accountId, ...rest }) => ({
         ...rest,
         accountId: publicId('account', accountId),
-        email: addresses.get(accountId) ?? '',
+        ...holderOf(accountId),
       })),
     },
     sold: { lastDay, lastMonth },
@@ -136,6 +170,8 @@ async function read({
     })),
     deadMails: mails.dead,
     paymentsInReview,
+    received,
+    setup: setupOf(deps),
     dashboard: config.DASHBOARD_PASSWORD ? DASHBOARD_PATH : null,
   }
 }

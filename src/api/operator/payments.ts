@@ -14,6 +14,7 @@ import {
   presentOperatedPayment,
   searchPayments,
 } from '../../shared/payments/orders.ts'
+import { refundableOf } from '../../shared/payments/decide.ts'
 import { presentRefund, refundsOf } from '../../shared/payments/refund-rows.ts'
 import { refundPayment } from '../../shared/payments/refunds.ts'
 import { entry, id, ok, pageOf, time } from '../endpoint/answer-schemas.ts'
@@ -24,6 +25,7 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { pageCursor, pageLimit, searchText, pathId } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
+import { accountName } from './answers.ts'
 
 const declared = { tag: 'Operators', auth: operator, offered: sells } as const
 const params = pathId('payment', 'The `id` of a payment.')
@@ -32,6 +34,7 @@ const operatedPayment = payment
   .extend({
     accountId: id('acc'),
     accountEmail: z.string(),
+    accountName,
     provider: z.string(),
     liveMode: z.boolean(),
     pack: z.string().nullable(),
@@ -60,6 +63,7 @@ const shown = z.strictObject({
   ledger: z.array(entry),
   refunds: z.array(refund),
   spent: z.int().meta({ description: 'Credits of this payment that are already spent or taken back.' }),
+  refundableMinor: z.int().meta({ description: 'The most that can be refunded without force: its credits are there.' }),
 })
 
 async function show(db: Db, paymentId: PaymentId): Promise<z.input<typeof shown>> {
@@ -70,8 +74,11 @@ async function show(db: Db, paymentId: PaymentId): Promise<z.input<typeof shown>
     refundsOf(db, paymentId),
     remainingOfPayment(db, paymentId),
   ])
-  const spent = row.status === 'paid' ? Math.max(0, row.credits + row.bonus - row.reversed - remaining) : 0
-  return { ok: true, payment: presentOperatedPayment(row), ledger, refunds: refunds.map(presentRefund), spent }
+  const isPaid = row.status === 'paid'
+  const spent = isPaid ? Math.max(0, row.credits + row.bonus - row.reversed - remaining) : 0
+  const refundableMinor = isPaid ? refundableOf(row, remaining) : 0
+  const payment = presentOperatedPayment(row)
+  return { ok: true, payment, ledger, refunds: refunds.map(presentRefund), spent, refundableMinor }
 }
 
 /** Finds orders. */
@@ -82,7 +89,9 @@ export const findPayments = endpoint({
   path: '/api/operator/payments',
   summary: 'Find payments',
   query: z.object({
-    search: searchText('Part of an e-mail address, an id of Tollgate, or an id of the provider.'),
+    search: searchText(
+      "Part of an e-mail address or of an organisation's name, an id of Tollgate, or one of the provider.",
+    ),
     status: z.enum(PAYMENT_STATUSES, { error: `must be one of ${PAYMENT_STATUSES.join(', ')}` }).optional(),
     limit: pageLimit,
     cursor: pageCursor,

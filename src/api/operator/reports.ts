@@ -1,15 +1,13 @@
 /**
- * /api/operator: the dead letters and the upstreams.
+ * /api/operator/mails: the dead letters.
  */
 import { z } from 'zod'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { MailId } from '../../shared/platform/ids.ts'
 import { parseId } from '../../shared/platform/ids.ts'
-import { cachedReading } from '../../shared/platform/process/cached.ts'
 import { MAIL_KINDS, listMails } from '../../shared/mail/mails.ts'
 import { discardDeadMails, requeueDeadMails } from '../../shared/operators/changes.ts'
-import { reportUpstreams } from '../../shared/operators/upstreams.ts'
-import { done, id, listOf, pageOf, time } from '../endpoint/answer-schemas.ts'
+import { done, id, pageOf, time } from '../endpoint/answer-schemas.ts'
 import { createCursors } from '../console/cursors.ts'
 import { enqueueMail } from '../console/enqueue-mail.ts'
 import type { WebDeps } from '../deps.ts'
@@ -83,42 +81,4 @@ export const discardMail = endpoint({
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, params }) => {
   if ((await discardDeadMails(db, auth.userId, params.id)) === 0) throw new ApiError('not_found')
   return { ok: true }
-})
-
-/** How long the report on upstreams is cached, in ms: operators who read at the same time, or reload, cost one. */
-const CACHE_MS = 10_000
-
-const upstreamReport = z
-  .strictObject({
-    upstream: z.string().meta({ description: '`(none)`: calls that failed before any upstream was asked.' }),
-    calls: z.int().meta({ description: 'Calls that ended in the last hour.' }),
-    failed: z.int(),
-    latencyMs: z.int().nullable().meta({ description: 'Their median time, in milliseconds.' }),
-    lastCallAt: time.nullable(),
-    openedAt: time.nullable().meta({ description: 'When a circuit last opened, within the last 24 hours.' }),
-    hours: z
-      .array(
-        z.strictObject({
-          hour: time,
-          calls: z.int().meta({ description: 'Calls accepted in this hour that have ended.' }),
-          failed: z.int(),
-          openings: z.int().meta({ description: 'How often circuits opened, all workers together.' }),
-        }),
-      )
-      .meta({ description: 'The last 24 hours, oldest first.' }),
-  })
-  .meta({ id: 'UpstreamReport' })
-
-/** Shows how the upstreams did in the last hour, and hour by hour in the last day. */
-export const showUpstreams = endpoint({
-  ...declared,
-  views: 'nobody',
-  method: 'get',
-  path: '/api/operator/upstreams',
-  summary: 'Show the health of upstreams',
-  description: 'It may be 10 seconds old.',
-  answers: { 200: { description: 'Upstreams that had calls in the last 24 hours.', schema: listOf(upstreamReport) } },
-}).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const report = cachedReading({ forMs: CACHE_MS }, () => reportUpstreams(db))
-  return async () => ({ ok: true, data: await report() })
 })

@@ -11,16 +11,14 @@ import { createSecretBox } from '../../shared/webhooks/secrets.ts'
 import { listWebhooks } from '../../shared/webhooks/webhooks.ts'
 import type { SendDeps } from '../console/webhooks.ts'
 import {
+  deliveryOf,
   deliveryPages,
   listsDeliveries,
-  noWebhook,
-  rotation,
   sendEventAgain,
-  sendTest,
   sendsAgain,
-  sendsTest,
-  webhookOf,
-} from '../console/webhooks.ts'
+  showsDelivery,
+} from '../console/webhook-deliveries.ts'
+import { noWebhook, rotation, sendTest, sendsTest, webhookOf } from '../console/webhooks.ts'
 import type { WebDeps } from '../deps.ts'
 import { done } from '../endpoint/answer-schemas.ts'
 import { operator } from '../endpoint/auth.ts'
@@ -127,6 +125,18 @@ export const showOperatorsDeliveries = endpoint({
   const page = deliveryPages(deps)
   return ({ auth, params, query }) => page(null, auth.accountId, params.id, query)
 })
+
+/** Shows what was sent of an event, and what was answered to each try. */
+export const showOperatorsDelivery = endpoint({
+  ...declared,
+  ...showsDelivery,
+  path: '/api/operator/webhooks/:id/deliveries/:delivery',
+  summary: "Show a delivery of a webhook of the operators'",
+}).handle(
+  (deps: Pick<WebDeps, 'db'>) =>
+    ({ params }) =>
+      deliveryOf(deps, null, params),
+)
 
 /** Sends an event of one again. */
 export const sendOperatorsEventAgain = endpoint({

@@ -61,9 +61,12 @@ export function readAsset(path: string): Asset {
   return assetOf(readFileSync(path), type, Object.fromEntries(stored))
 }
 
+/** A text of a media type. */
+export const textAsset = (text: string, type: string): Asset => assetOf(Buffer.from(text), type)
+
 /** A document that this process made. */
 export const jsonAsset = (document: object): Asset =>
-  assetOf(Buffer.from(JSON.stringify(document)), 'application/json; charset=utf-8')
+  textAsset(JSON.stringify(document), 'application/json; charset=utf-8')
 
 /** Smaller files gain nothing from compression. */
 const COMPRESSED_BYTES = 1024

@@ -9,6 +9,7 @@ import type { Middleware } from 'koa'
 import type { Config } from '../../shared/platform/config/config.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { isServed, projectFolder, readAsset, serveAsset } from './assets.ts'
+import { admitLocal } from './local-mails.ts'
 
 /**
  * Nothing inline and no code from elsewhere. Results and avatars may come from any https address; over http from the
@@ -43,6 +44,10 @@ export const CONSOLE_PATHS = [
   '/new-address',
   '/access',
   '/invitation',
+  '/docs',
+  '/help',
+  '/help/:page',
+  '/help/:folder/:page',
   '/overview',
   '/calls',
   '/calls/:id',
@@ -82,7 +87,7 @@ const FOREVER = 'public, max-age=31536000, immutable'
  */
 export function routeConsole(
   router: Router<RequestState>,
-  config: Pick<Config, 'BASE_URL' | 'S3_ENDPOINT'>,
+  config: Pick<Config, 'BASE_URL' | 'S3_ENDPOINT' | 'SMTP_URL'>,
   admit: Middleware<RequestState>,
   folder = join(projectFolder(), 'dist/console'),
 ): Middleware | undefined {
@@ -97,6 +102,7 @@ export function routeConsole(
   }
   const page = serveAsset(readAsset(join(folder, 'index.html')), policy)
   for (const path of CONSOLE_PATHS) router.get(path, admit, page)
+  router.get('/dev/mail', admitLocal(config), page)
   router.get(ENCODED_FRAGMENT, mendFragment)
   for (const name of readdirSync(join(folder, HASHED))) {
     if (!isServed(name)) continue

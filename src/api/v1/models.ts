@@ -63,11 +63,7 @@ export type ModelEntry = {
 }
 
 /** The one refusal of a model that is not there, and of one that the key may not call. */
-const noModel = () =>
-  new ApiError('unsupported_model', {
-    param: 'id',
-    message: 'There is no such model, or this key may not call it: see GET /v1/models.',
-  })
+const noModel = () => new ApiError('model_not_found', { param: 'id' })
 
 /** Whether a model is shown: it has a configured upstream, and the key of `holder` may call it. */
 const isShown = (model: Model, holder?: Principal): boolean =>
@@ -193,7 +189,7 @@ export const showModel = endpoint({
       headers: allowanceHeaders,
     },
   },
-  errors: ['unsupported_model'],
+  errors: ['model_not_found'],
 }).write(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth, params: { id } }, ctx) => {
   const current = offerTo(catalogue.current(), auth)
   const found = current.models.get(id)

@@ -67,7 +67,10 @@ export const sendTestMail = () => ask('POST /api/mail/test', { body: {} })
 
 /** The notice above every page. */
 export type Banner = NonNullable<Answered<'GET /api/banner'>['banner']>
+export type Site = Answered<'GET /api/banner'>['site']
 export const getBanner = () => ask('GET /api/banner')
+/** Mails that were not sent, on a local installation. */
+export const getLocalMails = () => ask('GET /api/dev/mails')
 export const getModels = () => ask('GET /api/models')
 export const getModelLatency = () => ask('GET /api/models/latency')
 export const getKeys = () => ask('GET /api/keys')
@@ -85,6 +88,8 @@ export const getCalls = (query: CallQuery & { limit?: string; cursor?: string })
   ask('GET /api/calls', { query: query as Asked<'GET /api/calls'>['query'] })
 export const getCall = (id: string) => ask('GET /api/calls/:id', { params: { id } })
 export const getUsage = (query: { from?: string; to?: string; keyId?: string }) => ask('GET /api/usage', { query })
+export const getHourUsage = (query: { from?: string; to?: string; keyId?: string }) =>
+  ask('GET /api/usage/hours', { query })
 export const getKeyUsage = (query: { from?: string; to?: string }) => ask('GET /api/usage/keys', { query })
 export const getLatency = (query: { from?: string; to?: string; keyId?: string }) =>
   ask('GET /api/usage/latency', { query })

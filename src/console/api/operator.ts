@@ -99,6 +99,8 @@ export const testOperatorsWebhook = (id: string) => ask('POST /api/operator/webh
 export const getOperatorsWebhook = (id: string) => ask('GET /api/operator/webhooks/:id', { params: { id } })
 export const getOperatorsDeliveries = (id: string, cursor?: string) =>
   ask('GET /api/operator/webhooks/:id/deliveries', { params: { id }, query: { cursor } })
+export const getOperatorsDelivery = (id: string, delivery: string) =>
+  ask('GET /api/operator/webhooks/:id/deliveries/:delivery', { params: { id, delivery } })
 export const redeliverOperatorsEvent = (id: string, delivery: string) =>
   ask('POST /api/operator/webhooks/:id/deliveries/:delivery/redeliver', { params: { id, delivery } })
 export const removeOperatorsWebhook = (id: string) =>

@@ -1,7 +1,7 @@
 /**
  * Organisations: the accounts that one can act for, their members and invitations.
  */
-import type { Asked, RowOf } from './declared.ts'
+import type { Answered, Asked, RowOf } from './declared.ts'
 import { removal } from './client.ts'
 import { ask } from './declared.ts'
 
@@ -28,6 +28,8 @@ export const makeOwner = (id: string, password: string) =>
 export const getInvitations = () => ask('GET /api/invitations')
 export const invite = (body: NewInvitation) => ask('POST /api/invitations', { body })
 export const revokeInvitation = (id: string) => removal(ask('DELETE /api/invitations/:id', { params: { id } }))
+export type ShownInvitation = Answered<'POST /api/invitations/details'>
+export const showInvitation = (token: string) => ask('POST /api/invitations/details', { body: { token } })
 export const acceptInvitation = (token: string) => ask('POST /api/invitations/accept', { body: { token } })
 
 /** What each member used on some days. */

@@ -20,6 +20,9 @@ export const rotateWebhook = (id: string) => ask('POST /api/webhooks/:id/rotate'
 export const testWebhook = (id: string) => ask('POST /api/webhooks/:id/test', { params: { id } })
 export const getDeliveries = (id: string, cursor?: string) =>
   ask('GET /api/webhooks/:id/deliveries', { params: { id }, query: { cursor } })
+export type DeliveryDetails = Answered<'GET /api/webhooks/:id/deliveries/:delivery'>
+export const getDelivery = (id: string, delivery: string) =>
+  ask('GET /api/webhooks/:id/deliveries/:delivery', { params: { id, delivery } })
 export const redeliver = (id: string, delivery: string) =>
   ask('POST /api/webhooks/:id/deliveries/:delivery/redeliver', { params: { id, delivery } })
 

@@ -11,13 +11,15 @@ import { CallTable } from '../parts/call-table.tsx'
 import { STATUS_WORDS } from '../parts/format.ts'
 import { Download } from '../parts/download.tsx'
 import { ClearFilters, Collapsible } from '../parts/collapsible.tsx'
-import { Choice, Field } from '../parts/forms.tsx'
+import { Choice } from '../parts/forms.tsx'
 import { List, Pager } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
 import { leave, withFields } from '../parts/route.ts'
+import { TimeRange } from '../parts/time-range.tsx'
 import { onCall, onRefresh } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
 import { memberName, useMembers } from '../state/members.ts'
+import { endMs, startMs } from '../state/zone.ts'
 import { CallDrawer } from './call-drawer.tsx'
 import { mixIn } from './overview.tsx'
 
@@ -38,8 +40,8 @@ const belongs = (
   (!status || call.status === status) &&
   (!keyId || call.keyId === keyId) &&
   (!memberId || call.memberId === memberId) &&
-  (!from || call.createdAt.slice(0, 10) >= from) &&
-  (!to || call.createdAt.slice(0, 10) <= to)
+  (!from || Date.parse(call.createdAt) >= startMs(from)) &&
+  (!to || Date.parse(call.createdAt) <= endMs(to))
 
 export function CallsPage({ params, query }: PageProps) {
   const { route } = useLocation()
@@ -66,8 +68,8 @@ export function CallsPage({ params, query }: PageProps) {
     }
   }, [search, calls.change, calls.reload])
   const filtered = FILTERS.some((name) => query[name])
-  const set = (name: string, value: string): void =>
-    route(withFields('/calls', query, { [name]: value, cursor: undefined }))
+  const set = (changes: Record<string, string>): void =>
+    route(withFields('/calls', query, { ...changes, cursor: undefined }))
   return (
     <Page title="Calls" aside={<Download path={withQuery('/api/exports/calls', filters)} name="tollgate-calls.csv" />}>
       <Filters query={query} keyNames={keyNames} set={set} />
@@ -100,7 +102,7 @@ const Nothing = ({ filtered }: { filtered: boolean }) =>
 type FilterProps = {
   query: Record<string, string>
   keyNames: Map<string, string>
-  set: (name: string, value: string) => void
+  set: (changes: Record<string, string>) => void
 }
 
 function Filters({ query, keyNames, set }: FilterProps) {
@@ -112,12 +114,7 @@ function Filters({ query, keyNames, set }: FilterProps) {
   const ids = new Set([...(models.data?.data ?? []).map(({ id }) => id), ...(query.model ? [query.model] : [])])
   const choice = (name: string) => ({
     value: query[name] ?? '',
-    onChange: (event: Event) => set(name, (event.currentTarget as HTMLSelectElement).value),
-  })
-  const day = (name: string) => ({
-    type: 'date',
-    value: query[name] ?? '',
-    onChange: (event: Event) => set(name, (event.currentTarget as HTMLInputElement).value),
+    onChange: (event: Event) => set({ [name]: (event.currentTarget as HTMLSelectElement).value }),
   })
   return (
     <Collapsible name="Filters" open={filtered}>
@@ -136,8 +133,7 @@ function Filters({ query, keyNames, set }: FilterProps) {
         {members.size > 0 && (
           <Choice label="Member" options={[['', 'Any member'], ...members]} {...choice('memberId')} />
         )}
-        <Field label="From (UTC)" {...day('from')} />
-        <Field label="To (UTC)" {...day('to')} />
+        <TimeRange query={query} set={set} />
         {filtered && <ClearFilters href="/calls" />}
       </section>
     </Collapsible>

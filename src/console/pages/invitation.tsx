@@ -5,43 +5,33 @@
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { Problem } from '../api/client.ts'
-import { acceptInvitation } from '../api/organisations.ts'
+import type { ShownInvitation } from '../api/organisations.ts'
+import { acceptInvitation, showInvitation } from '../api/organisations.ts'
 import { Action, Email, ErrorMessage } from '../parts/basics.tsx'
 import { useSubmit } from '../parts/forms.tsx'
 import { switchTo } from '../state/acting-for.ts'
+import { keepInvitation, keptInvitation } from '../state/invitation.ts'
+import { useLoad } from '../state/load.ts'
 import { hasEnded, signedInAs, token as session } from '../state/session.ts'
 import { signOutHere } from '../state/sign-out.ts'
 import { ContinueLink, Missing, useLink } from './mailed-links.tsx'
 import { Card } from './signed-out.tsx'
 
-const PLACE = 'tollgate.invitation'
-
-/** The token that was stored during a sign-in; empty without one, or where the browser forbids storage. */
-function kept(): string {
-  try {
-    return sessionStorage.getItem(PLACE) ?? ''
-  } catch {
-    return ''
-  }
-}
-
-function keep(token: string): void {
-  try {
-    if (token === '') sessionStorage.removeItem(PLACE)
-    else sessionStorage.setItem(PLACE, token)
-  } catch {
-    // The link in the mail is opened again after the sign-in.
-  }
-}
+/** What an invitation is to; null while that is not known. */
+type Shown = NonNullable<ShownInvitation['invitation']>
 
 export function InvitationPage() {
-  const { token, stage, link, come, paste } = useLink(kept())
+  const { token, stage, link, come, paste } = useLink(keptInvitation()?.token ?? '')
+  const shown = useLoad(`invitation ${token}`, async () =>
+    token === '' ? { invitation: null } : showInvitation(token),
+  )
   const { route } = useLocation()
   if (stage === 'missing') return <Missing paste={paste} />
+  const invitation = shown.data?.invitation ?? null
   /** Signs out; the user who signs in next comes back. */
   const enter = (path: string): void => {
     if (session.peek() !== null) signOutHere()
-    keep(token)
+    keepInvitation({ token, email: invitation?.email ?? '' })
     route(`${path}?next=/invitation`)
   }
   if (stage === 'invalid') return <Unusable again={() => enter('/sign-in')} />
@@ -53,12 +43,14 @@ export function InvitationPage() {
       </Card>
     )
   }
+  if (shown.data && invitation === null) return <Unusable again={() => enter('/sign-in')} />
   if (session.value !== null && !hasEnded.value) {
-    return <Accept key={link} token={token} come={come} another={() => enter('/sign-in')} />
+    return <Accept key={link} token={token} invitation={invitation} come={come} another={() => enter('/sign-in')} />
   }
   return (
-    <Card title="Join an organisation">
-      <p class="soft">Sign in, or create an account, with the e-mail address that was invited.</p>
+    <Card title={titleOf(invitation)}>
+      <About invitation={invitation} />
+      <ErrorMessage problem={shown.problem} retry={shown.reload} />
       <button type="button" class="full" onClick={() => enter('/sign-in')}>
         Sign in
       </button>
@@ -69,12 +61,33 @@ export function InvitationPage() {
   )
 }
 
-type AcceptProps = { token: string; come: (stage: 'done' | 'invalid') => void; another: () => void }
+const titleOf = (invitation: Shown | null): string => `Join ${invitation?.organisation ?? 'an organisation'}`
 
-function Accept({ token, come, another }: AcceptProps) {
+/** Who invites whom. */
+const About = ({ invitation }: { invitation: Shown | null }) => (
+  <p class="soft" data-testid="invitation">
+    {invitation ? (
+      <>
+        <Email address={invitation.invitedBy} /> invites <Email address={invitation.email} />. Sign in, or create an
+        account, with that address.
+      </>
+    ) : (
+      'Sign in, or create an account, with the e-mail address that was invited.'
+    )}
+  </p>
+)
+
+type AcceptProps = {
+  token: string
+  invitation: Shown | null
+  come: (stage: 'done' | 'invalid') => void
+  another: () => void
+}
+
+function Accept({ token, invitation, come, another }: AcceptProps) {
   const { busy, problem, run } = useSubmit()
   // What was stored is for one return.
-  useEffect(() => keep(''), [])
+  useEffect(() => keepInvitation(null), [])
   const accept = (): void =>
     run(async () => {
       try {
@@ -86,22 +99,35 @@ function Accept({ token, come, another }: AcceptProps) {
         come(code === 'invalid_token' ? 'invalid' : 'done')
       }
     })
+  const own = signedInAs.value
+  const isForAnother = invitation !== null && own !== null && own.toLowerCase() !== invitation.email
   return (
-    <Card title="Join an organisation">
-      <p class="soft">
-        You are signed in{' '}
-        {signedInAs.value !== null && (
-          <>
-            as <Email address={signedInAs.value} />
-          </>
-        )}
-        . You become a member as that.
-      </p>
+    <Card title={titleOf(invitation)}>
+      {isForAnother ? (
+        <div class="notice" role="status">
+          <span>
+            The invitation is for <Email address={invitation.email} />. You are signed in as <Email address={own} />.
+          </span>
+        </div>
+      ) : (
+        <p class="soft" data-testid="invitation">
+          {invitation && (
+            <>
+              <Email address={invitation.invitedBy} /> invites you to {invitation.organisation}.{' '}
+            </>
+          )}
+          {own !== null && (
+            <>
+              You are signed in as <Email address={own} />, and join with this account.
+            </>
+          )}
+        </p>
+      )}
       <ErrorMessage problem={problem} />
-      <Action class="full" busy={busy} busyText="Joining…" onClick={accept}>
+      <Action class={isForAnother ? 'full quiet' : 'full'} busy={busy} busyText="Joining…" onClick={accept}>
         Accept the invitation
       </Action>
-      <button type="button" class="full quiet" onClick={another}>
+      <button type="button" class={isForAnother ? 'full' : 'full quiet'} onClick={another}>
         Use another account
       </button>
     </Card>

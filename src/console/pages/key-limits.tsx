@@ -3,22 +3,25 @@
  */
 import { useState } from 'preact/hooks'
 import type { ApiKey, KeyLimits } from '../api/endpoints.ts'
-import { changeKey, rotateKey } from '../api/endpoints.ts'
-import { Action } from '../parts/basics.tsx'
+import { changeKey, getModels, rotateKey } from '../api/endpoints.ts'
+import { Action, ErrorMessage } from '../parts/basics.tsx'
 import { BudgetFields, budgetOf } from '../parts/budget.tsx'
 import { Dialog } from '../parts/dialogs.tsx'
 import { Choice, Field, Form, FormError, Submit, useSubmit } from '../parts/forms.tsx'
 import { KINDS, MODALITIES } from '../../shared/terms/kinds.ts'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
+import { useLoad } from '../state/load.ts'
 
 type Texts = Record<string, string>
 
 /** The name of the box that lets a key make calls of a kind. */
 const boxOf = (kind: string): string => `modality-${kind}`
 
+/** What the names of the boxes begin with that let a key call a model. */
+const MODEL_BOX = 'model-'
+
 /** The limits of a key as texts of its form; empty without a limit. */
 const textsOf = (key: ApiKey | null): Texts => ({
-  models: key?.models?.join(', ') ?? '',
   modalities: MODALITIES.filter((kind) => key?.modalities?.includes(kind)).join(', '),
   allowedIps: key?.allowedIps?.join(', ') ?? '',
   expiresAt: key?.expiresAt?.slice(0, 10) ?? '',
@@ -33,15 +36,23 @@ const listOf = (text: string): string[] | null => {
 }
 const numberOf = (text: string): number | null => (text.trim() === '' ? null : Number(text))
 
+/** The names of the boxes of a form that are ticked, without what all of them begin with. */
+const ticked = (texts: Texts, start: string): string[] =>
+  Object.keys(texts).flatMap((name) => (name.startsWith(start) ? [name.slice(start.length)] : []))
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((name) => other.includes(name))
+
 /** What the texts of a form ask for, beyond what the key has. A field that was emptied lifts its limit. */
 export function limitsOf(texts: Texts, key: ApiKey | null): KeyLimits {
   const before = textsOf(key)
   const changed = (name: string): boolean => (texts[name] ?? '') !== before[name]
   const text = (name: string): string => texts[name] ?? ''
   const kinds = MODALITIES.filter((kind) => boxOf(kind) in texts)
+  const models = ticked(texts, MODEL_BOX)
   return {
     ...budgetOf(texts, key?.budget ?? null),
-    ...(changed('models') && { models: listOf(text('models')) }),
+    ...(!isSame(models, key?.models ?? []) && { models: models.length === 0 ? null : models }),
     ...(kinds.join(', ') !== before['modalities'] && { modalities: kinds.length === 0 ? null : kinds }),
     ...(changed('allowedIps') && { allowedIps: listOf(text('allowedIps')) }),
     ...(changed('expiresAt') && { expiresAt: text('expiresAt') === '' ? null : `${text('expiresAt')}T00:00:00Z` }),
@@ -60,12 +71,7 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
         budget={apiKey?.budget ?? null}
         hint="The most that calls with this key may cost. Leave empty for no budget."
       />
-      <Field
-        label="Models"
-        name="models"
-        defaultValue={texts.models}
-        hint="Model IDs, separated by commas. Leave empty to allow all."
-      />
+      <ModelBoxes chosen={apiKey?.models ?? []} />
       <fieldset class="kinds">
         <legend>Kinds of calls</legend>
         {MODALITIES.map((kind) => (
@@ -93,6 +99,26 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
         defaultValue={texts.tokensPerMinute}
       />
     </>
+  )
+}
+
+/** The models to choose from, and those of the key that are not offered any more. */
+function ModelBoxes({ chosen }: { chosen: readonly string[] }) {
+  const models = useLoad('models', getModels)
+  const offered = models.data?.data.map(({ id }) => id)
+  return (
+    <fieldset class="kinds">
+      <legend>Models</legend>
+      {[...new Set([...(offered ?? []), ...chosen])].map((id) => (
+        <label key={id} class="check">
+          <input type="checkbox" name={`${MODEL_BOX}${id}`} defaultChecked={chosen.includes(id)} />
+          {id}
+          {offered && !offered.includes(id) && <small class="soft">not offered at the moment</small>}
+        </label>
+      ))}
+      <small class="soft">Choose none to allow all.</small>
+      <ErrorMessage problem={models.problem} retry={models.reload} />
+    </fieldset>
   )
 }
 

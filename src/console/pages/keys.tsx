@@ -86,9 +86,9 @@ const EndedSecrets = ({ keys, rotate }: { keys: ApiKey[]; rotate: Chosen }) => (
 )
 
 const KEY_COLUMNS: Column<ApiKey>[] = [
-  { header: 'Name', cell: (key) => key.name },
+  { header: 'Name', sortBy: ({ name }) => name, cell: (key) => key.name },
   { header: 'Key', cell: (key) => <code>{key.hint}</code> },
-  { header: 'Created', cell: (key) => <Time iso={key.createdAt} /> },
+  { header: 'Created', sortBy: ({ createdAt }) => createdAt, cell: (key) => <Time iso={key.createdAt} /> },
 ]
 
 type Chosen = (key: ApiKey) => void
@@ -115,13 +115,18 @@ export function KeyTable({ keys, members = [], revoke, edit, rotate, callsOf }: 
   }
   const lastCall: Column<ApiKey> = {
     header: 'Last call',
+    sortBy: ({ lastUsedAt }) => lastUsedAt,
     cell: (key) => {
       if (!key.lastUsedAt) return 'never'
       const time = <Time iso={key.lastUsedAt} />
       return callsOf ? <a href={callsOf(key)}>{time}</a> : time
     },
   }
-  const budget: Column<ApiKey> = { header: 'Budget', cell: (key) => <BudgetMeter budget={key.budget} /> }
+  const budget: Column<ApiKey> = {
+    header: 'Budget',
+    sortBy: (key) => key.budget?.remaining,
+    cell: (key) => <BudgetMeter budget={key.budget} />,
+  }
   const revoking: Column<ApiKey> = {
     header: 'Revoke',
     hidden: true,
@@ -159,6 +164,7 @@ export function KeyTable({ keys, members = [], revoke, edit, rotate, callsOf }: 
       rows={keys}
       keyOf={(key) => key.id}
       faded={(key) => key.revokedAt !== null}
+      textOf={({ name, hint, id }) => `${name} ${hint} ${id}`}
     />
   )
 }

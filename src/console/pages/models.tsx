@@ -15,6 +15,7 @@ import type { PageProps } from '../parts/route.ts'
 import { withFields } from '../parts/route.ts'
 import { Price } from '../parts/worth.tsx'
 import { useLoad } from '../state/load.ts'
+import { token } from '../state/session.ts'
 import { exampleOf } from '../parts/samples/samples.ts'
 import { CodeSamples } from '../parts/samples/code-samples.tsx'
 
@@ -60,7 +61,10 @@ const compared = (a: number, b: number): number => (a === b ? 0 : a < b ? -1 : 1
 
 export function ModelsPage({ params, query }: PageProps) {
   const models = useLoad('models', getModels)
-  const latency = useLoad('latency of models', getModelLatency)
+  const isVisitor = token.value === null
+  const latency = useLoad(isVisitor ? 'no latency' : 'latency of models', async () =>
+    isVisitor ? { data: [] } : getModelLatency(),
+  )
   const latencies = useMemo(() => new Map((latency.data?.data ?? []).map((one) => [one.model, one])), [latency.data])
   const { id } = params
   if (id !== undefined) {

@@ -23,6 +23,15 @@ const SOON_MS = 14 * DAY_MS
 /** A balance for fewer days than this is low. */
 const LOW_DAYS = 3
 
+/** Where mails are on an installation without a mail server. */
+const LocalMails = () =>
+  account.value?.localMails ? (
+    <>
+      {' '}
+      Mails of this installation are not sent: <a href="/dev/mail">read them here</a>.
+    </>
+  ) : null
+
 export function Unverified() {
   const { busy, problem, run } = useSubmit()
   const [outcome, setOutcome] = useState<string | null>(null)
@@ -31,6 +40,7 @@ export function Unverified() {
     <div class="notice" role="status">
       <span>
         {outcome ?? <>Your address {account.value.user.email} is not verified yet. Open the link in our e-mail.</>}
+        <LocalMails />
         {problem && <strong> {problem.sentence}</strong>}
       </span>
       {outcome === null && (

@@ -4,15 +4,18 @@
 import { useState } from 'preact/hooks'
 import type { AccountLatency } from '../api/endpoints.ts'
 import type { UsedOn } from '../parts/chart.tsx'
-import { dayText, duration, number, share } from '../parts/format.ts'
+import { barText, duration, number, share } from '../parts/format.ts'
 import type { Column } from '../parts/table.tsx'
 import { Table } from '../parts/table.tsx'
+import type { Unit } from '../state/overview-range.ts'
 
 /** What usage is divided by. */
 export type By = 'model' | 'key' | 'member'
 
 /** One model or key over the whole time. Its latency is null if none of its calls succeeded. */
 type Total = Omit<UsedOn, 'day'> & { p50Ms: number | null; p95Ms: number | null }
+
+const SUMMED = ['calls', 'failed', 'credits', 'inputTokens', 'outputTokens', 'succeeded', 'succeededMs'] as const
 
 /** Adds up the days of each model or key, the most expensive first. @param latencyOf by its name */
 function totalsOf(rows: UsedOn[], latencyOf: (name: string) => AccountLatency['all']): Total[] {
@@ -21,9 +24,7 @@ function totalsOf(rows: UsedOn[], latencyOf: (name: string) => AccountLatency['a
     const old = totals.get(row.name)
     const { p50Ms = null, p95Ms = null } = (old ? null : latencyOf(row.name)) ?? {}
     if (!old) totals.set(row.name, { ...row, p50Ms, p95Ms })
-    else
-      for (const field of ['calls', 'failed', 'credits', 'inputTokens', 'outputTokens'] as const)
-        old[field] += row[field]
+    else for (const field of SUMMED) old[field] += row[field]
   }
   return [...totals.values()].toSorted((a, b) => b.credits - a.credits || b.calls - a.calls)
 }
@@ -33,10 +34,22 @@ const HEADERS: Record<By, string> = { model: 'Model', key: 'Key', member: 'Membe
 const tookText = (ms: number | null): string => (ms === null ? '–' : duration(ms))
 
 const totalColumns = (by: By, callsOf: (name: string) => string): Column<Total>[] => [
-  { header: HEADERS[by], cell: ({ name }) => <a href={callsOf(name)}>{name}</a> },
-  { header: 'Credits', right: true, class: 'digits', cell: ({ credits }) => number(credits) },
-  { header: 'Calls', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
-  { header: 'Failed', right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
+  { header: HEADERS[by], sortBy: ({ name }) => name, cell: ({ name }) => <a href={callsOf(name)}>{name}</a> },
+  {
+    header: 'Credits',
+    right: true,
+    class: 'digits',
+    sortBy: ({ credits }) => credits,
+    cell: ({ credits }) => number(credits),
+  },
+  { header: 'Calls', right: true, class: 'digits', sortBy: ({ calls }) => calls, cell: ({ calls }) => number(calls) },
+  {
+    header: 'Failed',
+    right: true,
+    class: 'digits',
+    sortBy: ({ failed }) => failed,
+    cell: ({ calls, failed }) => share(failed, calls),
+  },
   {
     header: 'Tokens',
     right: true,
@@ -44,7 +57,13 @@ const totalColumns = (by: By, callsOf: (name: string) => string): Column<Total>[
     cell: ({ inputTokens, outputTokens }) =>
       inputTokens + outputTokens === 0 ? '–' : number(inputTokens + outputTokens),
   },
-  { header: 'Latency p50', right: true, class: 'digits', cell: ({ p50Ms }) => tookText(p50Ms) },
+  {
+    header: 'Latency p50',
+    right: true,
+    class: 'digits',
+    sortBy: ({ p50Ms }) => p50Ms,
+    cell: ({ p50Ms }) => tookText(p50Ms),
+  },
   { header: 'p95', right: true, class: 'digits', cell: ({ p95Ms }) => tookText(p95Ms) },
 ]
 
@@ -69,15 +88,15 @@ export const Totals = ({ rows, by, latencyOf, callsOf }: TotalsProps) => (
 )
 
 /** The chart's numbers. Their hundreds of cells are made only when they are opened. */
-export function EachDay({ rows, by }: { rows: UsedOn[]; by: By }) {
+export function EachBar({ rows, by, unit }: { rows: UsedOn[]; by: By; unit: Unit }) {
   const [open, setOpen] = useState(false)
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Day by day</summary>
+      <summary>{UNIT_WORDS[unit].each}</summary>
       {open && (
         <Table
           label="Usage"
-          columns={dayColumns(by)}
+          columns={barColumns(by, unit)}
           rows={rows.toReversed()}
           keyOf={({ day, name }) => `${day} ${name}`}
         />
@@ -86,8 +105,14 @@ export function EachDay({ rows, by }: { rows: UsedOn[]; by: By }) {
   )
 }
 
-const dayColumns = (by: By): Column<UsedOn>[] => [
-  { header: 'Day (UTC)', cell: ({ day }) => dayText(day) },
+const UNIT_WORDS: Record<Unit, { header: string; each: string }> = {
+  hour: { header: 'Hour', each: 'Hour by hour' },
+  day: { header: 'Day (UTC)', each: 'Day by day' },
+  month: { header: 'Month (UTC)', each: 'Month by month' },
+}
+
+const barColumns = (by: By, unit: Unit): Column<UsedOn>[] => [
+  { header: UNIT_WORDS[unit].header, cell: ({ day }) => barText(day) },
   { header: HEADERS[by], cell: ({ name }) => name },
   { header: 'Calls', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
   { header: 'Failed', right: true, class: 'digits', cell: ({ failed }) => number(failed) },

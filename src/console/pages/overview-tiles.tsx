@@ -3,27 +3,60 @@
  */
 import type { ComponentChildren } from 'preact'
 import type { AccountLatency, AccountState, UsageRow } from '../api/endpoints.ts'
+import { Time } from '../parts/basics.tsx'
+import { budgetText } from '../parts/budget.tsx'
 import { counted, duration, number, share } from '../parts/format.ts'
 import { worth } from '../parts/money.ts'
 import { account } from '../state/account.ts'
+import { useOwnBudget } from '../state/members.ts'
 
-type TilesProps = { usage: UsageRow[] | undefined; latency: AccountLatency | undefined; count: number }
+type TilesProps = {
+  usage: UsageRow[] | undefined
+  /** Usage of as much time before that; undefined where it is not known. */
+  before: UsageRow[] | undefined
+  latency: AccountLatency | undefined
+  /** The time in words: "Last 30 days". */
+  words: string
+}
 
-/** The balance, and what was used in the last `count` days. */
-export function Tiles({ usage, latency, count }: TilesProps) {
-  const sum = (field: 'calls' | 'failed' | 'credits'): number => (usage ?? []).reduce((all, row) => all + row[field], 0)
+/** The change against the time before, in words; nothing where there is nothing to compare with. */
+function changeText(now: number, then: number | undefined): string | null {
+  if (!then) return null
+  return now === then
+    ? 'as much as before'
+    : `${share(Math.abs(now - then), then)} ${now > then ? 'more' : 'less'} than before`
+}
+
+/** The balance, and what was used in a time, compared with the time before. */
+export function Tiles({ usage, before, latency, words }: TilesProps) {
+  const sum = (field: 'calls' | 'failed' | 'credits', rows = usage): number =>
+    (rows ?? []).reduce((all, row) => all + row[field], 0)
+  const change = (field: 'calls' | 'credits'): string | null => changeText(sum(field), before && sum(field, before))
+  const within = `in the ${words.toLowerCase()}`
   const now = account.value
+  const budget = useOwnBudget()
   const known = (text: string): string => (usage ? text : '…')
   return (
     <div class="tiles five">
-      <Tile name="Balance" value={now ? number(now.credits) : '…'}>
-        {balanceNote(now)}
-      </Tile>
+      {budget ? (
+        <Tile name="Left of your budget" value={number(Math.min(budget.remaining, now?.credits ?? Infinity))}>
+          of {budgetText(budget)}
+          {budget.resetsAt && (
+            <>
+              , until <Time iso={budget.resetsAt} />
+            </>
+          )}
+        </Tile>
+      ) : (
+        <Tile name="Balance" value={now ? number(now.credits) : '…'}>
+          {balanceNote(now)}
+        </Tile>
+      )}
       <Tile name="Credits spent" value={known(number(sum('credits')))}>
-        {known([`in ${count} days`, worth(sum('credits'))].filter(Boolean).join(' · '))}
+        {known([within, worth(sum('credits')), change('credits')].filter(Boolean).join(' · '))}
       </Tile>
       <Tile name="Calls" value={known(number(sum('calls')))}>
-        accepted in {count} days
+        {known([within, change('calls')].filter(Boolean).join(' · '))}
       </Tile>
       <Tile name="Failed" value={known(share(sum('failed'), sum('calls')))}>
         {known(`${counted(sum('failed'), 'call')}, refunded`)}

@@ -8,6 +8,8 @@ import { getMemberUsage } from '../api/organisations.ts'
 import type { UsedOn } from '../parts/chart.tsx'
 import type { Loaded } from '../state/load.ts'
 import { useLoad } from '../state/load.ts'
+import type { Range } from '../state/overview-range.ts'
+import { barOf, daysOf } from '../state/overview-range.ts'
 
 /** The usage of the chart and the table, and what belongs to the names in it. */
 export type Divided = {
@@ -31,19 +33,20 @@ export function useByModel(usage: Loaded<{ data: UsageRow[] }>, latency: Account
 /** The usage of some days by key. A key that was deleted long ago has its id for a name. */
 export function useByKey(
   wanted: boolean,
-  days: string[],
+  range: Range,
   keys: ApiKey[] | undefined,
   latency: AccountLatency | undefined,
 ): Divided {
-  const [from, to] = [days[0], days.at(-1)]
-  const usage = useLoad(wanted ? `key usage ${days.length}` : 'no key usage', async () =>
-    wanted ? getKeyUsage({ from, to }) : { data: [] },
+  const usage = useLoad(wanted ? `key usage ${range.name}` : 'no key usage', async () =>
+    wanted ? getKeyUsage(daysOf(range)) : { data: [] },
   )
   const names = useMemo(() => new Map((keys ?? []).map((key) => [key.id, labelOf(key)])), [keys])
   const nameOf = (id: string): string => names.get(id) ?? id
   const rows = useMemo(
-    () => keys && usage.data?.data.map(({ keyId, ...row }) => ({ ...row, name: nameOf(keyId) })),
-    [usage.data, keys],
+    () =>
+      keys &&
+      usage.data?.data.map(({ keyId, ...row }) => ({ ...row, day: barOf(range.unit, row.day), name: nameOf(keyId) })),
+    [usage.data, keys, range],
   )
   const latencyOf: Divided['latencyOf'] = (name) => latency?.keys.find(({ keyId }) => nameOf(keyId) === name) ?? null
   const fieldOf = (name: string) => ({ keyId: keys?.find((key) => labelOf(key) === name)?.id ?? name })
@@ -51,14 +54,18 @@ export function useByKey(
 }
 
 /** The usage of some days by member, by their addresses. Of somebody who left, the id is all that is known. */
-export function useByMember(wanted: boolean, days: string[]): Divided {
-  const [from, to] = [days[0], days.at(-1)]
-  const usage = useLoad(wanted ? `member usage ${days.length}` : 'no member usage', async () =>
-    wanted ? getMemberUsage({ from, to }) : { data: [] },
+export function useByMember(wanted: boolean, range: Range): Divided {
+  const usage = useLoad(wanted ? `member usage ${range.name}` : 'no member usage', async () =>
+    wanted ? getMemberUsage(daysOf(range)) : { data: [] },
   )
   const rows = useMemo(
-    () => usage.data?.data.map(({ memberId, email, ...row }) => ({ ...row, name: email ?? memberId })),
-    [usage.data],
+    () =>
+      usage.data?.data.map(({ memberId, email, ...row }) => ({
+        ...row,
+        day: barOf(range.unit, row.day),
+        name: email ?? memberId,
+      })),
+    [usage.data, range],
   )
   const fieldOf = (name: string) => ({
     memberId: usage.data?.data.find(({ email }) => email === name)?.memberId ?? name,

@@ -3,8 +3,8 @@
  */
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { ApiKey, CallRecord, Page as ListPage } from '../api/endpoints.ts'
-import { getCalls, getKeys, getLatency, getUsage } from '../api/endpoints.ts'
+import type { ApiKey, CallRecord, Page as ListPage, UsageRow } from '../api/endpoints.ts'
+import { getCalls, getHourUsage, getKeys, getLatency, getUsage } from '../api/endpoints.ts'
 import { withQuery } from '../api/requests.ts'
 import { Download } from '../parts/download.tsx'
 import { GetCredits } from '../parts/get-credits.tsx'
@@ -19,10 +19,11 @@ import { account, onCall, onRefresh } from '../state/account.ts'
 import type { Loaded } from '../state/load.ts'
 import { useLoad } from '../state/load.ts'
 import { seesOthers } from '../state/members.ts'
-import { daysOf, lastDays, LATEST, RANGES, rangeOf } from '../state/overview-range.ts'
+import type { Range } from '../state/overview-range.ts'
+import { LATEST, RANGES, barOf, callsOfBar, daysOf, rangeNameOf, rangeOf } from '../state/overview-range.ts'
 import { Running, Unverified } from './overview-notices.tsx'
 import type { By } from './overview-tables.tsx'
-import { EachDay, Totals } from './overview-tables.tsx'
+import { EachBar, Totals } from './overview-tables.tsx'
 import type { Divided } from './overview-usage.ts'
 import { labelOf, useByKey, useByMember, useByModel } from './overview-usage.ts'
 import { Tiles } from './overview-tiles.tsx'
@@ -57,53 +58,70 @@ const MEASURE_WORDS: Record<Measure, string> = {
   calls: 'Calls',
   tokens: 'Tokens',
   failed: 'Failures',
+  latency: 'Latency',
 }
 
 const MEASURE_TITLES: Record<Measure, string> = {
-  credits: 'Credits per day (UTC)',
-  calls: 'Calls per day (UTC)',
-  tokens: 'Tokens per day (UTC)',
-  failed: 'Failed calls per day (UTC)',
+  credits: 'Credits',
+  calls: 'Calls',
+  tokens: 'Tokens',
+  failed: 'Failed calls',
+  latency: 'Average latency',
+}
+
+/** What the bars of the chart are: days and months in UTC, as the server counts them. */
+const UNIT_TITLES: Record<Range['unit'], string> = {
+  hour: 'per hour',
+  day: 'per day (UTC)',
+  month: 'per month (UTC)',
 }
 
 /** What usage can be divided by: by member where others are seen. */
 const dividers = (): By[] => (seesOthers() ? ['model', 'key', 'member'] : ['model', 'key'])
 
-const RANGE_WORDS = Object.fromEntries(RANGES.map((days) => [String(days), `Last ${days} days`]))
+const RANGE_WORDS = Object.fromEntries(Object.entries(RANGES).map(([name, { words }]) => [name, words]))
+
+/** Usage by model, of the hours or days of a range and of the time before it, with its bar in place of the day. */
+const usageOf = async ({ unit, from, to }: Range, keyId: string): Promise<{ data: UsageRow[] }> => {
+  if (unit !== 'hour') return getUsage({ from, to, keyId })
+  const { data } = await getHourUsage({ from, to, keyId })
+  return { data: data.map(({ hour, ...row }) => ({ ...row, day: hour })) }
+}
 
 const BY_WORDS: Record<By, string> = { model: 'By model', key: 'By key', member: 'By member' }
 
 export function OverviewPage({ query }: PageProps) {
-  const count = daysOf(query)
-  const days = useMemo(() => lastDays(count), [count])
-  const range = rangeOf(query)
-  const { keyId } = range
-  const usage = useLoad(`usage ${count} ${keyId}`, () => getUsage(range))
+  const name = rangeNameOf(query)
+  const range = useMemo(() => rangeOf(name), [name])
+  const days = daysOf(range)
+  const keyId = query.keyId ?? ''
+  const all = useLoad(`usage ${name} ${keyId}`, () => usageOf(range, keyId))
+  const { usage, before } = useMemo(() => divideByTime(all, range), [all.data, all.problem, range])
   const calls = useLoad('latest calls', () => getCalls({ limit: String(LATEST) }))
   const keys = useLoad('keys', getKeys).data?.data
-  const latency = useLoad(`latency ${count} ${keyId}`, () => getLatency(range))
-  const by = keyId === '' ? (dividers().find((one) => one === query.by) ?? 'model') : 'model'
+  const latency = useLoad(`latency ${name} ${keyId}`, () => getLatency({ ...days, keyId }))
+  const by = keyId === '' && range.unit !== 'hour' ? (dividers().find((one) => one === query.by) ?? 'model') : 'model'
   const divided: Record<By, Divided> = {
     model: useByModel(usage, latency.data),
-    key: useByKey(by === 'key', days, keys, latency.data),
-    member: useByMember(by === 'member', days),
+    key: useByKey(by === 'key', range, keys, latency.data),
+    member: useByMember(by === 'member', range),
   }
-  useChanges([usage, latency, divided.key.usage, divided.member.usage], calls)
+  useChanges([all, latency, divided.key.usage, divided.member.usage], calls)
   return (
     <Page
       title="Overview"
       aside={
         <span class="row">
           <OfKey keys={keys ?? []} query={query} />
-          <Choose label="Days" words={RANGE_WORDS} value={String(count)} name="days" query={query} />
+          <Choose label="Days" words={RANGE_WORDS} value={name} name="days" query={query} />
         </span>
       }
     >
       <Unverified />
-      <Running usage={usage.data?.data} />
+      <Running usage={range.unit === 'day' ? usage.data?.data : undefined} />
       <FirstSteps latest={calls.data?.data} />
-      <Tiles usage={usage.data?.data} latency={latency.data} count={count} />
-      <Usage divided={divided[by]} by={by} days={days} query={query} />
+      <Tiles usage={usage.data?.data} before={before} latency={latency.data} words={RANGES[name].words} />
+      <Usage divided={divided[by]} by={by} range={range} query={query} />
       <section class="panel">
         <h2>
           Latest calls{' '}
@@ -127,27 +145,43 @@ export function OverviewPage({ query }: PageProps) {
   )
 }
 
-type UsageProps = { divided: Divided; by: By; days: string[]; query: Record<string, string> }
+/** The usage of a range, and of the time before it: undefined where that is not known. */
+function divideByTime(
+  all: Loaded<{ data: UsageRow[] }>,
+  { unit, bars, before }: Range,
+): { usage: Loaded<{ data: UsageRow[] }>; before: UsageRow[] | undefined } {
+  const rows = all.data?.data.map((row) => ({ ...row, day: barOf(unit, row.day) }))
+  const within = (wanted: readonly string[]): UsageRow[] | undefined => {
+    const known = new Set(wanted)
+    return rows?.filter(({ day }) => known.has(day))
+  }
+  const data = within(bars)
+  return {
+    usage: { ...all, data: data && { data } },
+    before: before.length === 0 ? undefined : within(before),
+  }
+}
 
-/** The chart of the days, and its numbers. */
-function Usage({ divided: { usage, rows, latencyOf, fieldOf }, by, days, query }: UsageProps) {
+type UsageProps = { divided: Divided; by: By; range: Range; query: Record<string, string> }
+
+/** The chart of a range, and its numbers. */
+function Usage({ divided: { usage, rows, latencyOf, fieldOf }, by, range, query }: UsageProps) {
   const { route } = useLocation()
   const callsOf = (name: string): string =>
-    withFields('/calls', { keyId: query.keyId ?? '', from: days[0]!, to: days.at(-1)! }, fieldOf(name))
+    withFields('/calls', { keyId: query.keyId ?? '', ...daysOf(range) }, fieldOf(name))
   const measure = (Object.keys(MEASURE_WORDS) as Measure[]).find((one) => one === query.show) ?? 'credits'
   return (
     <section class="panel">
       <div class="row between">
-        <h2>{MEASURE_TITLES[measure]}</h2>
+        <h2>
+          {MEASURE_TITLES[measure]} {UNIT_TITLES[range.unit]}
+        </h2>
         <span class="row">
           <Choose label="Show" words={MEASURE_WORDS} value={measure} name="show" query={query} />
           {by === 'member' && (
-            <Download
-              path={withQuery('/api/exports/members', { from: days[0], to: days.at(-1) })}
-              name="tollgate-members.csv"
-            />
+            <Download path={withQuery('/api/exports/members', daysOf(range))} name="tollgate-members.csv" />
           )}
-          {!query.keyId && (
+          {!query.keyId && range.unit !== 'hour' && (
             <Choose
               label="Group by"
               words={Object.fromEntries(dividers().map((one) => [one, BY_WORDS[one]]))}
@@ -160,16 +194,17 @@ function Usage({ divided: { usage, rows, latencyOf, fieldOf }, by, days, query }
       </div>
       <ErrorMessage problem={usage.problem} retry={usage.reload} />
       <UsageChart
+        title={RANGES[range.name].words}
         usage={rows}
-        days={days}
+        days={range.bars}
         measure={measure}
         others={`other ${by}s`}
-        choose={(day) => route(withFields('/calls', { keyId: query.keyId ?? '' }, { from: day, to: day }))}
+        choose={(bar) => route(withFields('/calls', { keyId: query.keyId ?? '' }, callsOfBar(range.unit, bar)))}
       />
       {rows && rows.length > 0 && (
         <>
           <Totals rows={rows} by={by} latencyOf={latencyOf} callsOf={callsOf} />
-          <EachDay rows={rows} by={by} />
+          <EachBar rows={rows} by={by} unit={range.unit} />
         </>
       )}
     </section>

@@ -3,7 +3,6 @@
  * signs in over it.
  */
 import { signIn } from '../api/endpoints.ts'
-
 import { Dialog } from '../parts/dialogs.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
 import { forgetToken, keepToken, signedInAs, staysSignedIn } from '../state/session.ts'
@@ -19,7 +18,7 @@ export function SignInAgain() {
       <p class="soft">Your session has ended. Sign in again to continue: what you have typed is still there.</p>
       <Form problem={problem} onSubmit={submit}>
         <Field label="E-mail address" name="email" type="email" autoComplete="username" value={email} readOnly />
-        <PasswordField label="Password" name="password" autoComplete="current-password" required />
+        <PasswordField label="Password" name="password" autoComplete="current-password" required autoFocus />
         <Submit busy={busy} busyText="Signing in…" verb="Sign in" cancel={() => forgetToken()} cancelText="Sign out" />
       </Form>
     </Dialog>

@@ -5,9 +5,11 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { forgot, signIn, signUp } from '../api/endpoints.ts'
-import { Mark } from '../parts/basics.tsx'
+import { Brand } from '../parts/brand.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
 import { withFields } from '../parts/route.ts'
+import { keptInvitation } from '../state/invitation.ts'
+import { site, titleOf } from '../state/site.ts'
 import { signOutNotice, keepToken } from '../state/session.ts'
 
 const PASSWORD_HINT = '8 to 72 characters, with at least one letter and one digit.'
@@ -26,23 +28,23 @@ export const NewPasswordField = (props: { label?: string; required?: boolean; id
   <PasswordField label="New password" {...props} name="password" autoComplete="new-password" hint={PASSWORD_HINT} />
 )
 
-type CardProps = { title: string; announce?: boolean; children: ComponentChildren }
+type CardProps = { title: string; announce?: boolean; wide?: boolean; children: ComponentChildren }
 
 /** The narrow frame of the pages outside. Its heading takes the focus when its text is new. */
-export function Card({ title, announce = false, children }: CardProps) {
+export function Card({ title, announce = false, wide = false, children }: CardProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   // With the heading, not after it was drawn: a key that is pressed then must meet what is new.
   useLayoutEffect(() => {
-    document.title = `${title} · Tollgate`
     if (announce) heading.current?.focus()
   }, [title, announce])
+  const named = titleOf(title)
+  useLayoutEffect(() => {
+    document.title = named
+  }, [named])
   return (
     <div class="entrance">
-      <a class="brand" href="/">
-        <Mark size={32} />
-        Tollgate
-      </a>
-      <main class="card">
+      <Brand href="/" size={32} />
+      <main class={wide ? 'card wide' : 'card'}>
         <h1 ref={heading} tabIndex={-1}>
           {title}
         </h1>
@@ -58,6 +60,18 @@ const StaySignedIn = () => (
     <input type="checkbox" name="stay" />
     Stay signed in on this device
   </label>
+)
+
+/** The address of who signs in or registers: that of the invitation which they follow. */
+const AddressField = () => (
+  <Field
+    label="E-mail address"
+    name="email"
+    type="email"
+    autoComplete="username"
+    defaultValue={keptInvitation()?.email}
+    required
+  />
 )
 
 /** The way between signing in and registering keeps where to go afterwards. */
@@ -81,7 +95,7 @@ export function SignInPage() {
         </div>
       )}
       <Form problem={problem} onSubmit={submit}>
-        <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
+        <AddressField />
         <PasswordField label="Password" name="password" autoComplete="current-password" required />
         <StaySignedIn />
         <Submit class="full" busy={busy} busyText="Signing in…" verb="Sign in" />
@@ -89,7 +103,9 @@ export function SignInPage() {
       <p class="links">
         <a href={onward('/sign-up')}>Create an account</a>
         <a href="/forgot">Forgot your password?</a>
-        <a href="/docs">API documentation</a>
+        {site.value.publicCatalogue && <a href="/models">Models and prices</a>}
+        <a href="/docs">API reference</a>
+        <a href="/help">Help</a>
       </p>
     </Card>
   )
@@ -105,7 +121,7 @@ export function SignUpPage() {
     <Card title="Create an account">
       <p class="soft">Then create a key and call your first model.</p>
       <Form problem={problem} onSubmit={submit} about={{ ...ABOUT_EMAIL, ...ABOUT_PASSWORD }}>
-        <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
+        <AddressField />
         <NewPasswordField label="Password" required />
         <Field label="Name (optional)" name="displayName" autoComplete="name" maxLength={60} />
         <StaySignedIn />

@@ -7,6 +7,7 @@ import type { Problem } from '../api/client.ts'
 import type { CallRecord } from '../api/endpoints.ts'
 import { STATUS_WORDS, exactTime, localTime, number, utcTime } from './format.ts'
 import { clock } from '../state/clock.ts'
+import { titleOf } from '../state/site.ts'
 
 /** The product's mark, as in `assets/pages/icon.svg`: a picture of its own would be one more document to load. */
 export const Mark = ({ size }: { size: number }) => (
@@ -37,10 +38,23 @@ export function Email({ address }: { address: string }) {
   )
 }
 
-/** A link to an account, for operators. */
-export const AccountLink = ({ id, email }: { id: string; email: string }) => (
-  <a href={`/operator/accounts/${id}`}>
+/** An account as operators recognise it: an organisation by its own name, next to its owner's address. */
+export const AccountName = ({ email, name }: { email: string; name?: string | null | undefined }) =>
+  name ? (
+    <>
+      {name}{' '}
+      <small class="soft">
+        <Email address={email} />
+      </small>
+    </>
+  ) : (
     <Email address={email} />
+  )
+
+/** A link to an account, for operators. */
+export const AccountLink = ({ id, ...named }: { id: string; email: string; name?: string | null | undefined }) => (
+  <a href={`/operator/accounts/${id}`}>
+    <AccountName {...named} />
   </a>
 )
 
@@ -106,9 +120,12 @@ export function Page({ title, aside, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   // With the heading, not after it was drawn: a key that is pressed then must meet the new page.
   useLayoutEffect(() => {
-    document.title = `${title} · Tollgate`
     if (navigated()) heading.current?.focus()
   }, [title])
+  const named = titleOf(title)
+  useLayoutEffect(() => {
+    document.title = named
+  }, [named])
   return (
     <>
       <header class="title">

@@ -7,7 +7,7 @@ import type { CallRecord, CallDetails, LedgerEntry } from '../api/endpoints.ts'
 import { DIALECT_WORDS } from '../api/call-forms.ts'
 import { Code, Status, Time } from './basics.tsx'
 import { Worth } from './worth.tsx'
-import { datedClock, duration, localClock, number, shortId, signed } from './format.ts'
+import { datedClock, duration, localClock, number, priceText, pricedAs, signed } from './format.ts'
 import { similarCurl } from './samples/samples.ts'
 
 type Step = { name: string; at: string | null; note?: ComponentChildren; amount?: number; tone?: 'good' | 'bad' }
@@ -88,15 +88,11 @@ const cacheFacts = ({ cachedInputTokens: cached, cacheWriteTokens: written }: Ca
 
 type Fact = [name: string, value: ComponentChildren]
 
-type FactsProps = {
-  call: CallRecord
-  keyName?: string
-  /** The price that it was charged by, in words; its version if absent. */
-  price?: string
-}
+type FactsProps = { call: CallRecord; keyName?: string }
 
 /** What is known of a call, as names and values. */
-export function Facts({ call, keyName, price }: FactsProps) {
+export function Facts({ call, keyName }: FactsProps) {
+  const price = pricedAs(call)
   const facts: Fact[] = [
     ['Status', <Status key="status" status={call.status} />],
     ['Model', call.model],
@@ -116,9 +112,7 @@ export function Facts({ call, keyName, price }: FactsProps) {
       ? []
       : [['Tokens', `${number(call.inputTokens)} in, ${number(call.outputTokens ?? 0)} out`] as [string, string]]),
     ...cacheFacts(call),
-    ...(call.priceVersion
-      ? [['Price', <span title={call.priceVersion}>{price ?? shortId(call.priceVersion)}</span>] as Fact]
-      : []),
+    ...(price ? [['Price', <span title={call.priceVersion ?? undefined}>{priceText(price)}</span>] as Fact] : []),
     ['Upstream', call.upstream ?? 'none'],
     ['Attempts', number(call.attempts)],
     ['Answer', call.httpStatus === null ? 'not yet' : `HTTP ${call.httpStatus}`],

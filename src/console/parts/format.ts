@@ -85,6 +85,16 @@ export const utcTime = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice
 /** A day in UTC, as the usage counts them. */
 export const dayText = (day: string): string => dayOfMonth().format(new Date(`${day}T00:00:00Z`))
 
+const monthOfYear = lazily(
+  () => new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric', timeZone: 'UTC' }),
+)
+
+/** A bar of a chart: a month or a day in UTC, as the server counts them, or an hour in local time. */
+export function barText(bar: string): string {
+  if (bar.length === 7) return monthOfYear().format(new Date(`${bar}-01T00:00:00Z`))
+  return bar.length === 10 ? dayText(bar) : moment().format(new Date(bar))
+}
+
 /** When something expires, in UTC everywhere: a day that was chosen as such must not show as the day before it. */
 export const expiryText = (iso: string): string => {
   const time = iso.slice(11, 16)
@@ -100,8 +110,24 @@ export function duration(ms: number): string {
 /** What prices of tokens are shown for, whatever number the catalogue states. */
 export const MILLION = 1_000_000
 
-/** The price of a model in a line. */
-export function priceText({ modality, pricing, prices, credits: least }: ModelEntry): string {
+/** A price, of a model or of a call: `credits` is the least of it. */
+export type Priced = Pick<ModelEntry, 'modality' | 'pricing' | 'prices' | 'credits'>
+
+/** The price that a call was charged by, as that of its model was then; null of a refusal. */
+export function pricedAs({ modality, price }: Pick<CallRecord, 'modality' | 'price'>): Priced | null {
+  if (!price) return null
+  if ('credits' in price) return { modality, credits: price.credits }
+  if (!('prices' in price)) return { modality, pricing: price, credits: 0 }
+  const { prices } = price
+  return {
+    modality,
+    prices,
+    credits: Math.min(...prices.map((row) => ('perSecond' in row ? row.perSecond : row.credits))),
+  }
+}
+
+/** A price in a line. */
+export function priceText({ modality, pricing, prices, credits: least }: Priced): string {
   if (pricing && 'perSearch' in pricing) return `${credits(pricing.perSearch)} a search`
   if (pricing && 'perCharacter' in pricing) {
     const { perCharacter, perCharacters = 1 } = pricing

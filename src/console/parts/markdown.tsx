@@ -3,6 +3,8 @@
  * nothing that a model writes can become a script, a form or a request: raw HTML and images are shown as text.
  */
 import type { ComponentChildren } from 'preact'
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
 import type { Token, Tokens } from 'marked'
 import { lexer } from 'marked'
 import { Copy } from './basics.tsx'
@@ -17,11 +19,7 @@ function block(token: Token, key: number): ComponentChildren {
     case 'space':
       return null
     case 'heading':
-      return (
-        <p key={key}>
-          <strong>{inline(token.tokens)}</strong>
-        </p>
-      )
+      return <Heading key={key} heading={token as Tokens.Heading} />
     case 'code':
       return <CodeBlock key={key} text={token.text as string} />
     case 'blockquote':
@@ -63,15 +61,40 @@ function span(token: Token, key: number): ComponentChildren {
   }
 }
 
+/** A guide of our own: its headings are headings that links lead to, and its links lead within the console. */
+export const Guide = createContext<{ hrefOf: (href: string) => string | null } | null>(null)
+
+/** What a link to a heading has after its `#`. */
+const slugOf = (text: string): string =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-')
+
+/** In what a model writes, a heading is a line: the page has headings of its own. */
+function Heading({ heading: { depth, text, tokens } }: { heading: Tokens.Heading }) {
+  const Level = useContext(Guide) && depth > 2 ? 'h3' : 'h2'
+  if (useContext(Guide)) return <Level id={slugOf(text)}>{inline(tokens)}</Level>
+  return (
+    <p>
+      <strong>{inline(tokens)}</strong>
+    </p>
+  )
+}
+
 /** Only to pages of the web: a model must not write a link that runs something. */
-const SafeLink = ({ link: { href, tokens } }: { link: Tokens.Link }) =>
-  /^https?:\/\//i.test(href) ? (
+function SafeLink({ link: { href: written, tokens } }: { link: Tokens.Link }) {
+  const guide = useContext(Guide)
+  const href = guide ? guide.hrefOf(written) : written
+  if (href !== null && guide && href.startsWith('/')) return <a href={href}>{inline(tokens)}</a>
+  return href !== null && /^https?:\/\//i.test(href) ? (
     <a href={href} target="_blank" rel="noreferrer noopener">
       {inline(tokens)}
     </a>
   ) : (
     <span>{inline(tokens)}</span>
   )
+}
 
 const CodeBlock = ({ text }: { text: string }) => (
   <div class="code">
@@ -88,7 +111,7 @@ function ItemList({ list: { ordered, start, items } }: { list: Tokens.List }) {
 }
 
 const TokenTable = ({ table: { header, rows } }: { table: Tokens.Table }) => (
-  <div class="scroll">
+  <div class="scroll" tabIndex={0} role="region" aria-label="Table">
     <table>
       <thead>
         <tr>

@@ -2,9 +2,9 @@
  * Money as people write it, and what it buys.
  */
 import type { Pack, TopUp } from '../api/billing.ts'
-import type { ModelEntry } from '../api/endpoints.ts'
 import { decimalText, digitsOf, stepOf } from '../../shared/terms/currencies.ts'
 import { account } from '../state/account.ts'
+import type { Priced } from './format.ts'
 import { MILLION } from './format.ts'
 
 const formats = new Map<string, Intl.NumberFormat>()
@@ -69,13 +69,17 @@ function exactWorth(credits: number): string | null {
   return format.format((credits * perMinor) / creditsPer / 10 ** digitsOf(currency))
 }
 
-/** What the price of a model is worth, like "about €1.00 in · €3.00 out"; null if no credits are sold. */
-export function priceWorth({ pricing, credits }: ModelEntry): string | null {
-  const [first, second] = (
-    pricing && 'perTokens' in pricing
-      ? [pricing.input, pricing.output ?? []].flat().map((price) => (price * MILLION) / pricing.perTokens)
-      : [credits]
-  ).map(exactWorth)
+/** The numbers of a price as it is shown (`priceText`), in credits: of tokens and characters those of a million. */
+function shownCredits({ pricing, credits }: Priced): number[] {
+  if (!pricing) return [credits]
+  if ('perSearch' in pricing) return [pricing.perSearch]
+  if ('perCharacter' in pricing) return [(pricing.perCharacter * MILLION) / (pricing.perCharacters ?? 1)]
+  return [pricing.input, pricing.output ?? []].flat().map((price) => (price * MILLION) / pricing.perTokens)
+}
+
+/** What a price is worth, like "about €1.00 in · €3.00 out"; null if no credits are sold. */
+export function priceWorth(priced: Priced): string | null {
+  const [first, second] = shownCredits(priced).map(exactWorth)
   if (!first) return null
   return second ? `about ${first} in · ${second} out` : `about ${first}`
 }

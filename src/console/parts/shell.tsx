@@ -10,6 +10,7 @@ import {
   Images,
   KeyRound,
   LayoutDashboard,
+  LifeBuoy,
   List,
   Menu,
   MessageSquare,
@@ -21,8 +22,9 @@ import {
 } from 'lucide-preact'
 import { account, live, mayManage, reconnecting } from '../state/account.ts'
 import { AccountMenu } from './account-menu.tsx'
-import { Mark } from './basics.tsx'
+import { Brand } from './brand.tsx'
 import { number } from './format.ts'
+import { SearchButton } from './search-button.tsx'
 
 /** `of`: who may use a page, if not everybody: owner and admins, or those who act for an organisation. */
 type PageLink = { href: string; name: string; icon: LucideIcon; of?: 'managers' | 'organisation' }
@@ -76,12 +78,15 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
         >
           <Menu size={20} aria-hidden="true" />
         </button>
-        <a class="brand" href="/overview">
-          <Mark size={28} />
-          <span>Tollgate</span>
-        </a>
+        <Brand href="/overview" size={28} />
+        <SearchButton />
         <Balance />
         <AccountMenu />
+        {account.value?.organisation && (
+          <p class="acting-bar">
+            Acting for <strong>{account.value.organisation.name}</strong>
+          </p>
+        )}
       </header>
       {reconnecting.value && (
         <p class="reconnecting" role="status">
@@ -119,10 +124,16 @@ function Pages({ path, open }: { path: string; open: boolean }) {
           ))}
         </div>
       ))}
-      <a href="/docs">
-        <BookOpen size={17} aria-hidden="true" />
-        API docs
-      </a>
+      <div class="group foot">
+        <a href="/help" aria-current={path.startsWith('/help') ? 'page' : undefined}>
+          <LifeBuoy size={17} aria-hidden="true" />
+          Help
+        </a>
+        <a href="/docs" aria-current={path === '/docs' ? 'page' : undefined}>
+          <BookOpen size={17} aria-hidden="true" />
+          API reference
+        </a>
+      </div>
     </nav>
   )
 }

@@ -6,6 +6,8 @@
 import type { ReadonlySignal } from '@preact/signals'
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useLocation } from 'preact-iso'
+import { withFields } from './route.ts'
 
 /** Whether the window is at most `rem` wide, as it changes. */
 function atMost(rem: number): ReadonlySignal<boolean> {
@@ -31,6 +33,8 @@ export type Column<T> = {
   /** The header is for screen readers alone. */
   hidden?: boolean
   cell: (row: T) => ComponentChildren
+  /** What rows are sorted by when its header is pressed; absent: it sorts nothing. */
+  sortBy?: (row: T) => string | number | null | undefined
   /** Header and cells are aligned right, as numbers are. */
   right?: boolean
   /** Further classes of its cells. */
@@ -51,20 +55,73 @@ type Props<T> = {
   /** Further classes, for cards of its own. */
   class?: string
   testId?: string
+  /** The text of a row that a search looks in; absent: it is not searched. */
+  textOf?: (row: T) => string
 }
 
-export function Table<T>({ label, columns, rows, keyOf, faded, broad, class: further, testId }: Props<T>) {
+/** The fields of the address that say how a table is sorted and searched: a page may have several. */
+const fieldsOf = (label: string) => {
+  const name = label.toLowerCase().replaceAll(/[^a-z]+/g, '-')
+  return { sort: `sort-${name}`, find: `find-${name}` }
+}
+
+/** Nothing is before what has no value. */
+function compared(a: string | number | null | undefined, b: string | number | null | undefined): number {
+  if (a == null || b == null) return a == null ? (b == null ? 0 : 1) : -1
+  return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b))
+}
+
+/** Rows in the order that the address asks for: `Header`, or `-Header` for the other direction. */
+function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], order: string | undefined): readonly T[] {
+  const by = columns.find(({ header }) => header === order?.replace(/^-/, ''))?.sortBy
+  if (!by || order === undefined) return rows
+  const inOrder = rows.toSorted((a, b) => compared(by(a), by(b)))
+  return order.startsWith('-') ? inOrder.toReversed() : inOrder
+}
+
+/** A header that sorts: first upwards, numbers downwards, and the other way when pressed again. */
+function Header<T>({ column, field }: { column: Column<T>; field: string }) {
+  const { path, query, route } = useLocation()
+  const { header, hidden, right, sortBy } = column
+  const order = query[field]
+  const isBy = order === header || order === `-${header}`
+  const direction = !isBy ? undefined : order.startsWith('-') ? 'descending' : 'ascending'
+  const next = !isBy ? (right ? `-${header}` : header) : order === header ? `-${header}` : header
+  return (
+    <th scope="col" role="columnheader" class={right && !hidden ? 'right' : undefined} aria-sort={direction}>
+      {hidden ? (
+        <span class="hidden">{header}</span>
+      ) : sortBy ? (
+        <button type="button" class="sorts" onClick={() => route(withFields(path, query, { [field]: next }), true)}>
+          {header}
+          <span aria-hidden="true">{direction === undefined ? '' : direction === 'ascending' ? ' ▲' : ' ▼'}</span>
+        </button>
+      ) : (
+        header
+      )}
+    </th>
+  )
+}
+
+/** A table shorter than this is not searched. */
+const SEARCHED_FROM = 8
+
+export function Table<T>({ label, columns, rows: all, keyOf, faded, broad, class: further, testId, textOf }: Props<T>) {
+  const { path, query, route } = useLocation()
+  const fields = fieldsOf(label)
+  const words = (query[fields.find] ?? '').toLowerCase().split(/\s+/).filter(Boolean)
+  const isSearched = textOf !== undefined && (all.length >= SEARCHED_FROM || words.length > 0)
+  const found = isSearched ? all.filter((row) => words.every((word) => textOf(row).toLowerCase().includes(word))) : all
+  const rows = sorted(found, columns, query[fields.sort])
   const cards = (broad ?? columns.length > TABLET_COLUMNS) ? TABLET.value : PHONE.value
   const classes = ['scroll', cards && 'cards', further].filter(Boolean).join(' ')
-  return (
+  const table = (
     <div class={classes} tabIndex={0} role="region" aria-label={label} data-testid={testId}>
       <table role="table">
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map(({ header, hidden, right }) => (
-              <th key={header} scope="col" role="columnheader" class={right && !hidden ? 'right' : undefined}>
-                {hidden ? <span class="hidden">{header}</span> : header}
-              </th>
+            {columns.map((column) => (
+              <Header key={column.header} column={column} field={fields.sort} />
             ))}
           </tr>
         </thead>
@@ -86,6 +143,20 @@ export function Table<T>({ label, columns, rows, keyOf, faded, broad, class: fur
         </tbody>
       </table>
     </div>
+  )
+  if (!isSearched) return table
+  return (
+    <>
+      <input
+        type="search"
+        class="search"
+        aria-label={`Search ${label}`}
+        placeholder={`Search ${all.length} rows`}
+        value={query[fields.find] ?? ''}
+        onInput={(event) => route(withFields(path, query, { [fields.find]: event.currentTarget.value }), true)}
+      />
+      {table}
+    </>
   )
 }
 

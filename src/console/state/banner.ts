@@ -4,6 +4,7 @@
 import { computed, signal } from '@preact/signals'
 import { getBanner } from '../api/endpoints.ts'
 import type { Banner } from '../api/endpoints.ts'
+import { isSiteKnown, site } from './site.ts'
 
 const REFRESH_MS = 60_000
 
@@ -20,7 +21,11 @@ export const banner = computed(() => (standing.value?.id === dismissed.value ? n
 /** Asks for the banner; a failure changes nothing that is shown. */
 export async function loadBanner(): Promise<void> {
   const answer = await getBanner().catch(() => null)
-  if (answer) standing.value = answer.banner
+  isSiteKnown.value = true
+  if (!answer) return
+  standing.value = answer.banner
+  // Anew only where it differs: what shows it is not drawn again each minute.
+  if (JSON.stringify(answer.site) !== JSON.stringify(site.value)) site.value = answer.site
 }
 
 /** Shows a banner no more in this browser; another one is shown. */

@@ -19,6 +19,15 @@ export function useMembers(): Member[] | undefined {
   return account.value ? members.data?.data : undefined
 }
 
+/** What oneself may spend of the organisation's credits; null without a budget, undefined while it is not known. */
+export function useOwnBudget(): Member['budget'] | undefined {
+  const organisation = account.value?.organisation
+  const has = organisation !== null && organisation !== undefined && organisation.role !== 'owner'
+  const members = useLoad(has ? 'members' : 'no members', async () => (has ? getMembers() : { data: [] }))
+  if (!account.value || !members.data) return undefined
+  return members.data.data.find(({ email }) => email === account.value?.user.email)?.budget ?? null
+}
+
 /** A member in few words. */
 export const memberName = ({ displayName, email }: Member): string => displayName || email
 

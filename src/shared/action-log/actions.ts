@@ -38,6 +38,9 @@ export const ACTIONS = [
   'webhook_changed',
   'webhook_rotated',
   'webhook_removed',
+  'upstream_key_disabled',
+  'upstream_key_enabled',
+  'upstream_key_tested',
 ] as const
 /** One of them. */
 export type ActionKind = (typeof ACTIONS)[number]

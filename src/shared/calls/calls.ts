@@ -24,6 +24,7 @@ import type { Tokens } from '../terms/pricing.ts'
 import { allInput } from '../terms/pricing.ts'
 import type { AccountLimits, Begin, EndedRow, OpenRow, OutcomeRow, CallsObserver } from './statements.ts'
 import { beginCalls, endCalls, openCalls } from './statements.ts'
+import type { Tried } from './tries.ts'
 import type {
   BegunCall,
   Ended,
@@ -123,7 +124,7 @@ export class Calls {
   async submitted(
     id: CallId,
     attempt: number,
-    { upstream, ref, costMicroUsd = null, progress = null }: KnownTask,
+    { upstream, upstreamKey = null, ref, costMicroUsd = null, progress = null }: KnownTask,
     nextPollMs?: number,
   ): Promise<boolean> {
     failpoint('task.persisting', id)
@@ -132,6 +133,7 @@ export class Calls {
         .where({ id, attempts: attempt, status: 'running' })
         .update({
           upstream,
+          upstream_key: upstreamKey,
           upstream_ref: JSON.stringify(ref),
           cost_micro_usd: costMicroUsd,
           // Null changes nothing.
@@ -185,11 +187,14 @@ export class Calls {
         cost: settlement.cost,
         http_status: SUCCESS,
         upstream: settlement.upstream ?? undefined,
+        ...triedOf(settlement),
         ...countsOf(settlement.tokens),
         cost_micro_usd: settlement.costMicroUsd ?? undefined,
         result_url: settlement.resultUrl,
         more_result_urls: settlement.moreResultUrls?.length ? settlement.moreResultUrls : undefined,
         pictures: settlement.pictures,
+        size: settlement.came?.size,
+        quality: settlement.came?.quality,
         result_seconds: this.limits.resultSeconds,
       },
       output,
@@ -229,6 +234,7 @@ export class Calls {
         error_type: error.type,
         cost_micro_usd: guard.costMicroUsd ?? undefined,
         upstream: guard.upstream ?? undefined,
+        ...triedOf(guard),
         attempt: guard.attempt,
         overdue: guard.overdue,
         reconciled: guard.reconciled,
@@ -285,6 +291,8 @@ export class Calls {
     return this.db.raw('now() + make_interval(secs => ?)', [seconds])
   }
 }
+
+const triedOf = ({ upstreamKey, tries }: Tried) => ({ upstream_key: upstreamKey ?? undefined, tries })
 
 const countsOf = (tokens: Tokens | null) =>
   tokens && {

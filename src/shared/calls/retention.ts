@@ -59,6 +59,7 @@ export async function deleteOldCalls(db: Db, days: number, limit: number): Promi
 /** Forgets the answers of an account's calls, and the keys and requests that retries would find them by. */
 export async function forgetAnswers(trx: Trx, accountId: AccountId): Promise<void> {
   await trx.raw('DELETE FROM call_results r USING calls c WHERE c.id = r.call_id AND c.account_id = ?', [accountId])
+  await trx.raw('DELETE FROM call_tries t USING calls c WHERE c.id = t.call_id AND c.account_id = ?', [accountId])
   await trx('calls')
     .where({ account_id: accountId })
     .whereNotNull('idempotency_key')

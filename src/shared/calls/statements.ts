@@ -10,6 +10,7 @@ import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Dialect } from '../chat/dialect.ts'
 import type { Modality } from '../terms/kinds.ts'
 import { reservedTokens } from '../terms/pricing.ts'
+import type { CallTry } from './tries.ts'
 import type { BegunCall, OpenRequest } from './types.ts'
 import { priceVersionOf } from '../terms/price-versions.ts'
 import { MAX_REQUEST_BYTES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from '../terms/lifecycle.ts'
@@ -33,9 +34,13 @@ export type OutcomeRow = {
   /** Absent: unknown. */
   cost_micro_usd?: number
   upstream?: string
+  upstream_key?: string
+  tries?: readonly CallTry[] | undefined
   result_url?: string | null
   more_result_urls?: readonly string[] | undefined
   pictures?: number | undefined
+  size?: string | undefined
+  quality?: string | undefined
   result_seconds: number
 }
 
@@ -126,8 +131,11 @@ function rowOf(request: OpenRequest) {
     callback_url: request.callbackUrl,
     group_name: request.group,
     most_open: request.maxOutstanding,
-    seconds: request.shape?.duration,
-    resolution: request.shape?.resolution,
+    seconds: request.measured?.duration,
+    resolution: request.measured?.resolution,
+    units: request.measured?.units,
+    size: request.measured?.size,
+    quality: request.measured?.quality,
   }
 }
 
@@ -177,7 +185,8 @@ const BEGIN = {
       json_build_object('input', coalesce(estimated_input_tokens, 0), 'output', coalesce(estimated_output_tokens, 0))
         AS estimate,
       cost_micro_usd AS "costMicroUsd", attempts AS attempt, started_at AS "startedAt", started_by AS run, upstream,
-      upstream_ref AS "upstreamRef", reply_to AS "replyTo", attempts > 1 OR upstream_ref IS NOT NULL AS resumed,
+      upstream_key AS "upstreamKey", upstream_ref AS "upstreamRef", reply_to AS "replyTo",
+      attempts > 1 OR upstream_ref IS NOT NULL AS resumed,
       deleted_at IS NOT NULL AS "isDeleted",
       (extract(epoch FROM started_at - created_at) * 1000)::bigint AS "waitedMs",
       (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS "remainingMs"`,

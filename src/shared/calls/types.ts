@@ -2,11 +2,12 @@
 import type { TokenAllowance } from '../identity/account-limits.ts'
 import type { AccountId, CallId, KeyId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from './stored-answers.ts'
+import type { Tried } from './tries.ts'
 import type { Dialect } from '../chat/dialect.ts'
 import type { Modality } from '../terms/kinds.ts'
 import type { CallStatus } from '../terms/lifecycle.ts'
-import type { MediaShape } from '../terms/media-rows.ts'
-import type { Price, Tokens } from '../terms/pricing.ts'
+import type { CameAs } from '../terms/media-rows.ts'
+import type { Measured, Price, Tokens } from '../terms/pricing.ts'
 import { gatewayError } from '../platform/errors.ts'
 
 /** What `open` needs to know. All amounts in credits, all times in whole seconds. */
@@ -33,8 +34,8 @@ export type OpenRequest = {
   guarded?: 'tokens_above_limit' | 'price_above_limit' | 'price_changed' | null
   /** The tokens the charge was estimated from (chat). */
   estimate: Tokens | null
-  /** What was asked for, for those who read it later (video). */
-  shape?: MediaShape | undefined
+  /** What it is priced by, where that is not its tokens. */
+  measured?: Measured | undefined
   deadlineSeconds: number
   requestId: string
   /** The web process that waits. */
@@ -113,6 +114,8 @@ export type BegunCall = {
   /** An earlier attempt may have sent its request, whose outcome is unknown. */
   resumed: boolean
   upstream: string | null
+  /** The key that has its task, by its name. */
+  upstreamKey: string | null
   upstreamRef: UpstreamRef | null
   /** Its owner has deleted it: nobody wants its result (video). */
   isDeleted: boolean
@@ -130,6 +133,8 @@ export type BegunCall = {
 /** What a worker knows of a task: who has it, what it costs there in micro-dollars (null: unknown), how far it is. */
 export type KnownTask = {
   upstream: string
+  /** The key that has made it: only that one knows it. */
+  upstreamKey?: string | null
   ref: UpstreamRef
   costMicroUsd?: number | null
   /** In percent; null or absent if its upstream does not report it. */
@@ -153,7 +158,7 @@ export type Ended<A extends Answer | LongAnswer = Answer> = {
 export type StoredSettlement = Settlement & { passingBytes?: undefined }
 
 /** What a successful call produced. */
-export type Settlement = {
+export type Settlement = Tried & {
   /** The real cost in credits. */
   cost: number
   tokens: Tokens | null
@@ -162,8 +167,9 @@ export type Settlement = {
   /** Null where it is not known. */
   upstream: string | null
   resultUrl: string | null
-  /** Of an image call: how many pictures were delivered, and the addresses of all but the first. */
+  /** Of an image call: how many pictures were delivered, as what, and the addresses of all but the first. */
   pictures?: number
+  came?: CameAs
   moreResultUrls?: readonly string[]
   /** The stored body, as `src/shared/calls/stored-answers.ts` makes it; empty if it is not stored. */
   output: string
@@ -172,7 +178,7 @@ export type Settlement = {
 }
 
 /** Which open calls a refund may end (no other call is changed), and what is known of the call. */
-export type RefundGuard = {
+export type RefundGuard = Tried & {
   /** What its tries have cost, in micro-dollars; null or absent: unknown. */
   costMicroUsd?: number | null
   /** The upstream that failed it; null or absent: as its row has it. */

@@ -46,20 +46,50 @@ export const SERVED: Record<Protocol, readonly Modality[]> = {
 const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/)
 const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be a text that a header can have')
 
-const upstreamSchema = z.strictObject({
-  protocol: z.enum(PROTOCOLS),
-  baseUrl: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, '')),
-  apiKeyEnv: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
-    .optional(),
-  results: z.enum(['store', 'link']).default('store'),
-  headers: z.record(headerName, headerValue).default({}),
+const variable = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+  .refine((name) => !(name in Object.prototype), 'must be the name of an environment variable')
+
+/** The most keys of an upstream. */
+const MAX_KEYS = 50
+
+/** A key of a pool (docs/upstreams/keys.md). */
+const keySchema = z.strictObject({
+  name: z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 of a-z, 0-9 and -'),
+  apiKeyEnv: variable,
+  weight: z.int().min(0).max(1000).default(1),
   concurrency: z.int().min(1).optional(),
-  fetchImages: z.boolean().optional(),
-  customTools: z.boolean().optional(),
-  systemAnywhere: z.boolean().optional(),
+  models: z.array(name).min(1).optional(),
 })
+
+const poolSchema = z
+  .array(keySchema)
+  .min(1)
+  .max(MAX_KEYS)
+  .superRefine((keys, context) => {
+    for (const [at, { name: own }] of keys.entries())
+      if (keys.findIndex((one) => one.name === own) < at)
+        context.addIssue({ code: 'custom', path: [at, 'name'], message: `"${own}" appears more than once` })
+  })
+
+const upstreamSchema = z
+  .strictObject({
+    protocol: z.enum(PROTOCOLS),
+    baseUrl: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, '')),
+    apiKeyEnv: variable.optional(),
+    keys: poolSchema.optional(),
+    results: z.enum(['store', 'link']).default('store'),
+    headers: z.record(headerName, headerValue).default({}),
+    concurrency: z.int().min(1).optional(),
+    fetchImages: z.boolean().optional(),
+    customTools: z.boolean().optional(),
+    systemAnywhere: z.boolean().optional(),
+  })
+  .refine(({ apiKeyEnv, keys }) => apiKeyEnv === undefined || keys === undefined, {
+    path: ['keys'],
+    message: 'stands beside "apiKeyEnv": one of them names the keys',
+  })
 
 /** The whole content of a catalogue. */
 export const catalogueSchema = z.strictObject({
@@ -82,12 +112,24 @@ export const catalogueSchema = z.strictObject({
   ),
 })
 
-/** A provider of the catalogue, with its key. */
-export type Upstream = z.infer<typeof upstreamSchema> & {
+/** The name of the only key of an upstream that states no pool. */
+export const DEFAULT_KEY = 'default'
+
+/** A key of an upstream. `secret`: the key itself; null if the catalogue names none. */
+export type PoolKey = Omit<z.infer<typeof keySchema>, 'apiKeyEnv'> & { secret: string | null }
+
+/** A provider of the catalogue. */
+export type Upstream = Omit<z.infer<typeof upstreamSchema>, 'keys' | 'apiKeyEnv'> & {
   name: string
-  /** The key itself; null if the catalogue names none. */
+  /** Its configured keys: at least one. */
+  keys: readonly PoolKey[]
+  /** The name of the key that it is asked with, and that key; until one is chosen, the first. */
+  key: string
   apiKey: string | null
 }
+
+/** A key of the catalogue's upstream, and whether this process has it. */
+export type NamedKey = { name: string; configured: boolean }
 
 /** A model as the catalogue's content states it. */
 export type WrittenModel = z.infer<typeof catalogueSchema>['models'][number]
@@ -100,6 +142,14 @@ export type Route = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'> &
   cost?: NonNullable<WrittenModel['upstreams'][number]['cost']>
   contextLength?: number | undefined
 }
+
+/** The keys of a route's upstream that may serve its model. */
+export const keysFor = ({ upstream, model }: Pick<Route, 'upstream' | 'model'>): readonly PoolKey[] =>
+  upstream.keys.filter(({ models }) => models?.includes(model) ?? true)
+
+/** A route whose upstream is asked with this key. */
+export const withKey = (route: Route, { name: key, secret: apiKey }: PoolKey): Route =>
+  route.upstream.key === key ? route : { ...route, upstream: { ...route.upstream, key, apiKey } }
 
 /** `version` is that of the catalogue: a call is charged and served by the one that it was opened at. */
 type Offered<Its> = { version: number; routes: Route[]; price: Its & Share }
@@ -161,6 +211,8 @@ export type Catalogue = Offer & {
   groups: ReadonlyMap<string, Group>
   /** Every upstream that is configured, whether a model uses it or not. */
   upstreams: readonly Upstream[]
+  /** Every upstream by its name, configured or not, with its keys. */
+  pools: ReadonlyMap<string, readonly NamedKey[]>
   /** The packs of credits that are sold. */
   packs: readonly Pack[]
   /** How free amounts are sold; null: not at all. */

@@ -86,9 +86,11 @@ export function refusedOf(content: unknown): Fault[] {
   if (isTooDeep(content, MAX_DEPTH)) return []
   const upstreams = isFields(content) && isFields(content.upstreams) ? content.upstreams : {}
   const keys = Object.entries(upstreams).flatMap(([name, upstream]) =>
-    isFields(upstream) && typeof upstream.apiKeyEnv === 'string' && isOwnVariable(upstream.apiKeyEnv, QUEUES)
-      ? [{ path: pathText(['upstreams', name, 'apiKeyEnv']), message: OWN_VARIABLE }]
-      : [],
+    variablesOf(upstream).flatMap(([variable, ...path]) =>
+      isOwnVariable(variable, QUEUES)
+        ? [{ path: pathText(['upstreams', name, ...path, 'apiKeyEnv']), message: OWN_VARIABLE }]
+        : [],
+    ),
   )
   const rules = modelsOf(content).flatMap(([index, model]) =>
     asList(model.upstreams).flatMap((entry, at) =>
@@ -99,6 +101,17 @@ export function refusedOf(content: unknown): Fault[] {
     ),
   )
   return [...keys, ...rules]
+}
+
+/** The variables that an upstream of any shape names for its keys, each with its place. */
+function variablesOf(upstream: unknown): [variable: string, ...path: PropertyKey[]][] {
+  const { apiKeyEnv, keys } = isFields(upstream) ? upstream : {}
+  const listed = asList(keys).map((key, at): [unknown, ...PropertyKey[]] => [
+    isFields(key) ? key.apiKeyEnv : undefined,
+    'keys',
+    at,
+  ])
+  return [[apiKeyEnv] as [unknown], ...listed].filter((one): one is [string, ...PropertyKey[]] => isText(one[0]))
 }
 
 const OWN_VARIABLE = 'is read by Tollgate or what it runs on: its value is no key of an upstream. Name another variable'

@@ -4,6 +4,7 @@ import type { catalogueSchema } from './catalogue.ts'
 import { MOST_CHARACTERS } from '../requests/speech.ts'
 import type { MediaOptions } from '../requests/media-options.ts'
 import { UNSTATED_MAX_SECONDS, offeredShapes } from '../requests/media-options.ts'
+import { dollarsOf } from '../terms/dollars.ts'
 import type { ChatPrice, MediaCost, MediaPrice, Share, SpeechPrice } from '../terms/pricing.ts'
 import { WHOLE_PRICE, callCost, chatCost, mediaCost, mediaMicroUsd, searchCost, speechCost } from '../terms/pricing.ts'
 
@@ -94,6 +95,9 @@ function modelFaults(model: PricedModel, sale: Sale): MarginFault[] {
   }
 }
 
+/** Micro-dollars as people read them. */
+const inUsd = (microUsd: number | bigint): string => `$${dollarsOf(Number(microUsd), 1)}`
+
 /** Seconds of an hour: with fewer, the credits of a group would be those of rounding. */
 const HOUR = 3600
 
@@ -105,7 +109,7 @@ function flatFaults(
   { sale, path }: { sale: Sale; path: string },
 ): MarginFault[] {
   const sold = BigInt(credits) * BigInt(sale.credit)
-  return costs > sold ? [{ path, message: `costs ${costs} micro-dollars ${what}, sold for ${sold}` }] : []
+  return costs > sold ? [{ path, message: `costs ${inUsd(costs)} ${what}, sold for ${inUsd(sold)}` }] : []
 }
 
 /** The four kinds of tokens, with what they cost if nothing is stated of a cache. */
@@ -136,13 +140,13 @@ function chatFaults(price: ChatPrice, cost: ChatPrice, { share, credit }: Sale, 
     return dear.map((kind) => ({
       path: `${path}.${kind}`,
       message:
-        `costs ${aMillion(costs[kind], cost.perTokens)} micro-dollars for a million tokens, ` +
-        `which are sold for ${aMillion(Number(rateOf(kind)) * credit, Number(pricePer))}`,
+        `costs ${inUsd(aMillion(costs[kind], cost.perTokens))} for a million tokens, ` +
+        `which are sold for ${inUsd(aMillion(Number(rateOf(kind)) * credit, Number(pricePer)))}`,
     }))
   }
   const [least, credits] = [chatCost(cost, NOTHING), chatCost({ ...price, ...share }, NOTHING)]
   const sold = BigInt(credits) * BigInt(credit)
-  if (BigInt(least) > sold) return [{ path, message: `costs ${least} micro-dollars a call, sold for ${sold}` }]
+  if (BigInt(least) > sold) return [{ path, message: `costs ${inUsd(least)} a call, sold for ${inUsd(sold)}` }]
   const worthOfTokens = BigInt(credits) * whole - BigInt(price.perCall ?? 0) * points
   const exceeding = kinds.some((kind) => {
     const scale = rateOf(kind) * costPer
@@ -171,7 +175,7 @@ function mediaFaults(model: PricedMedia, cost: MediaCost, { share, credit }: Sal
   const { shape, costs, sold } = worst
   const { duration, resolution, size, quality } = shape
   const what = [duration && `${duration} s`, resolution, size, quality].filter(Boolean).join(' of ')
-  return [{ path, message: `costs ${costs} micro-dollars${what && ` for ${what}`}, sold for ${sold}` }]
+  return [{ path, message: `costs ${inUsd(costs)}${what && ` for ${what}`}, sold for ${inUsd(sold)}` }]
 }
 
 /** Costs rise in steps, as prices do: every length that a request may have is checked. */
@@ -180,7 +184,7 @@ function speechFaults(price: SpeechPrice, cost: SpeechPrice, { share, credit }: 
     const costs = speechCost(cost, characters)
     const sold = BigInt(speechCost({ ...price, ...share }, characters)) * BigInt(credit)
     if (BigInt(costs) > sold)
-      return [{ path, message: `costs ${costs} micro-dollars for ${characters} characters, sold for ${sold}` }]
+      return [{ path, message: `costs ${inUsd(costs)} for ${characters} characters, sold for ${inUsd(sold)}` }]
   }
   return []
 }

@@ -1,6 +1,14 @@
 /** What a catalogue may state about a model, by its modality, and of its entries at upstreams. */
 import { z } from 'zod'
-import { DEFAULT_STEP, MAX_PICTURES, MAX_SECONDS, MAX_STATED_PROMPT, fitsStep } from '../requests/media-options.ts'
+import {
+  DEFAULT_STEP,
+  MAX_PICTURES,
+  MAX_SECONDS,
+  MAX_STATED_PROMPT,
+  fitsStep,
+  offeredResolutions,
+} from '../requests/media-options.ts'
+import type { MediaOptions } from '../requests/media-options.ts'
 import { MAX_CALL_CREDITS } from '../terms/pricing.ts'
 import {
   RESOLUTION,
@@ -39,6 +47,7 @@ export const entryFields = {
   drop: z.array(z.string()).default([]),
   set: z.record(z.string(), z.unknown()).default({}),
   allow: z.array(z.string().min(1)).default([]),
+  weight: z.int().min(0).max(1000).optional(),
 }
 
 /** The shape of a model's `upstreams`: an entry states what a call costs there, in micro-dollars. */
@@ -57,6 +66,7 @@ export const modelFields = {
   enabled: z.boolean().default(true),
   ownedBy: z.string().min(1).max(200).optional(),
   free: z.boolean().optional(),
+  routing: z.enum(['order', 'weight', 'price', 'latency']).optional(),
 }
 
 type Check = z.core.$RefinementCtx
@@ -129,6 +139,7 @@ export const mediaModel = z
   .superRefine(refuseZero, onceValid('credits', 'prices', 'free'))
   .superRefine(checkMedia, onceValid('modality', 'durations', 'credits', 'prices'))
   .superRefine(checkPictures, onceValid('modality', 'credits', 'prices', 'sizes', 'qualities', 'maxPromptLength'))
+  .superRefine(checkOffered, onceValid('modality', 'prices', 'upstreams', 'resolutions', 'sizes', 'qualities'))
 
 /** A picture has no length; a price by the second needs one; and a model has one price. */
 function checkMedia(model: WrittenPrice & { modality: string; durations?: unknown }, context: Check): void {
@@ -161,6 +172,28 @@ function checkPictures(model: WrittenPrice & Record<string, unknown> & { modalit
   for (const [at, row] of prices.entries())
     for (const field of ['size', 'quality'])
       if (Object.hasOwn(row, field)) fault(['prices', at, field], 'is of models of images alone')
+}
+
+/** A row, of a price or a cost. */
+type Row = { resolution?: unknown; size?: unknown; quality?: unknown }
+
+type Priced = MediaOptions & WrittenPrice & { upstreams: readonly { cost?: unknown }[] }
+
+/** What a row names must be offered: every request that names it would be refused. */
+function checkOffered(model: Priced, context: Check): void {
+  const { prices = [], upstreams, sizes = [], qualities = [] } = model
+  const offered = { resolution: offeredResolutions(model), size: sizes, quality: qualities }
+  const check = (rows: readonly Row[], path: (string | number)[]): void => {
+    for (const [at, row] of rows.entries())
+      for (const field of ['resolution', 'size', 'quality'] as const) {
+        const named = row[field]
+        if (named === undefined || offered[field].includes(String(named))) continue
+        context.addIssue({ code: 'custom', path: [...path, at, field], message: 'is not offered by the model' })
+      }
+  }
+  check(prices, ['prices'])
+  for (const [at, { cost }] of upstreams.entries())
+    check((cost as { rows?: Row[] } | undefined)?.rows ?? [], ['upstreams', at, 'cost', 'rows'])
 }
 
 /** A model of embeddings. */

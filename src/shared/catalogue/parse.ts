@@ -5,8 +5,18 @@ import type { Config } from '../platform/config/config.ts'
 import { UNSTATED_MAX_SECONDS } from '../requests/media-options.ts'
 import type { MediaPrice } from '../terms/pricing.ts'
 import { shareOf } from '../terms/pricing.ts'
-import type { Catalogue, Group, MediaModel, Model, Offer, Upstream, WrittenModel } from './catalogue.ts'
-import { catalogueSchema } from './catalogue.ts'
+import type {
+  Catalogue,
+  Group,
+  MediaModel,
+  Model,
+  NamedKey,
+  Offer,
+  PoolKey,
+  Upstream,
+  WrittenModel,
+} from './catalogue.ts'
+import { DEFAULT_KEY, catalogueSchema, keysFor } from './catalogue.ts'
 import { BadCatalogue, faultsOfShape, refusedOf, privateUpstreams } from './faults.ts'
 import { faultsOfRules } from './route-rules.ts'
 
@@ -56,7 +66,9 @@ export function parseCatalogue(
       const longest = model.modality === 'chat' ? { contextLength: model.contextLength } : {}
       const routes = model.upstreams.flatMap(({ upstream: name, ...entry }) => {
         const upstream = upstreams.get(name)
-        return upstream && faultsOfRules(entry, model).length === 0 ? [{ ...longest, ...entry, upstream }] : []
+        if (!upstream || faultsOfRules(entry, model).length > 0) return []
+        const route = { ...longest, ...entry, upstream }
+        return keysFor(route).length > 0 ? [route] : []
       })
       return [model.id, offeredAt(model, { version, routes })]
     })
@@ -67,6 +79,7 @@ export function parseCatalogue(
     ...offer,
     groups: new Map(Object.entries(file.groups).map(([name, group]) => [name, groupOf(group, offer)])),
     upstreams: configured,
+    pools: poolsOf(file, upstreams),
     packs,
     topUp,
     refused: refusedOf(content),
@@ -91,17 +104,49 @@ const offeredAt = (model: WrittenModel, offer: Pick<Model, 'version' | 'routes'>
 const pricePerCall = ({ prices, credits = 0 }: Pick<MediaModel, 'prices' | 'credits'>): MediaPrice =>
   prices ? { prices } : { credits }
 
+type WrittenUpstream = z.infer<typeof catalogueSchema>['upstreams'][string]
+
+/** The keys of an upstream as the catalogue names them; one that needs no key has one without a variable. */
+const writtenKeys = ({ keys, apiKeyEnv }: Pick<WrittenUpstream, 'keys' | 'apiKeyEnv'>) =>
+  keys ?? [{ name: DEFAULT_KEY, apiKeyEnv, weight: 1 }]
+
 function configuredUpstreams(
   file: z.infer<typeof catalogueSchema>,
   secretOf: Config['secretOf'],
 ): Map<string, Upstream> {
   const upstreams = new Map<string, Upstream>()
-  for (const [name, upstream] of Object.entries(file.upstreams)) {
-    const apiKey = upstream.apiKeyEnv === undefined ? null : secretOf(upstream.apiKeyEnv)
-    if (apiKey !== undefined) upstreams.set(name, { ...upstream, name, apiKey })
+  for (const [name, { apiKeyEnv, keys: written, ...upstream }] of Object.entries(file.upstreams)) {
+    const keys = writtenKeys({ apiKeyEnv, keys: written }).flatMap(({ apiKeyEnv: variable, ...key }): PoolKey[] => {
+      const secret = variable === undefined ? null : secretOf(variable)
+      return secret === undefined ? [] : [{ ...key, secret }]
+    })
+    const [first] = keys
+    if (first) upstreams.set(name, { ...upstream, name, keys, key: first.name, apiKey: first.secret })
   }
   return upstreams
 }
+
+/** Every upstream with its keys, configured or not. */
+const poolsOf = (file: z.infer<typeof catalogueSchema>, upstreams: ReadonlyMap<string, Upstream>) =>
+  new Map(
+    Object.entries(file.upstreams).map(([name, upstream]): [string, NamedKey[]] => [
+      name,
+      writtenKeys(upstream).map((key) => ({
+        name: key.name,
+        configured: upstreams.get(name)?.keys.some((one) => one.name === key.name) ?? false,
+      })),
+    ]),
+  )
+
+/** A sentence for each key of a catalogue whose variable has no value here. */
+export const missingKeys = ({ pools }: Pick<Catalogue, 'pools'>): string[] =>
+  [...pools].flatMap(([upstream, keys]) =>
+    keys
+      .filter(({ configured }) => !configured)
+      .map(
+        ({ name }) => `The key "${name}" of the upstream "${upstream}" is not configured: its variable has no value.`,
+      ),
+  )
 
 /**
  * Warnings about a catalogue, one sentence each: what of it is not used, because the version is older than the rule

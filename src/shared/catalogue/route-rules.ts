@@ -79,13 +79,20 @@ export const faultsOfRules = (rules: RouteRules, model: RuledModel): RuleFault[]
   ...Object.entries(rules.rename ?? {}).flatMap(([from, to]) => at(`rename.${from}`, faultOfRename(from, to, model))),
   ...(rules.drop ?? []).flatMap((name, index) => at(`drop[${index}]`, faultOfDrop(name, model))),
   ...Object.keys(rules.set ?? {}).flatMap((name) => at(`set.${name}`, faultOfSet(name, rules.rename ?? {}, model))),
-  ...(rules.allow ?? []).flatMap((name, index) => at(`allow[${index}]`, faultOfName(name) ?? faultOfFixed(name))),
+  ...(rules.allow ?? []).flatMap((name, index) => at(`allow[${index}]`, faultOfPath(name) ?? faultOfFixed(name))),
 ]
 
 const at = (path: string, message: string | null): RuleFault[] => (message === null ? [] : [{ path, message }])
 
 const faultOfName = (name: string): string | null =>
   FIELD_NAME.test(name) ? null : `"${name}" is not the name of a field`
+
+/** What `allow` and `drop` name may be a field of an object: `cache_control.ttl`, `output_config.effort`. */
+const faultOfPath = (path: string): string | null => {
+  const [outer = '', inner, ...deeper] = path.split('.')
+  if (inner === undefined || deeper.length > 0) return faultOfName(path)
+  return faultOfName(outer) ?? faultOfName(inner) ?? faultOfFixed(outer)
+}
 
 const faultOfFixed = (name: string): string | null =>
   isFixed(name) ? `"${name}" bounds or routes the bill: it is sent as it was charged` : null
@@ -130,7 +137,7 @@ function faultOfDrop(name: string, model: RuledModel): string | null {
   if (name === 'n' && model.modality === 'image') return null
   const offered = offeredIn(name, model)
   if (Array.isArray(offered) && offered.length === 1) return faultOfName(name)
-  return faultOfName(name) ?? faultOfFixed(name) ?? faultOfOffered(name, model)
+  return faultOfPath(name) ?? faultOfFixed(name) ?? faultOfOffered(name, model)
 }
 
 /** What a model offers of a field. */

@@ -14,6 +14,17 @@ export type Completion = {
   lastFrames(cutOff: CutOff): Fields[]
 }
 
+/**
+ * Makes of the events of an upstream those that the dialect's own API would have sent: in its order, with everything
+ * that its clients rely on, each word once. An event of which nothing has to change is returned itself.
+ */
+export type Completer = {
+  /** @param isWhole whether the object is the whole answer */
+  take(event: Fields, isWhole: boolean): Fields[]
+  /** The events that end an answer whose upstream has only ended its stream. */
+  end(): Fields[]
+}
+
 /** How a dialect reads, joins, completes, writes and stores its frames and answers. */
 export type AnswerForm = {
   /** @param maxBytes how long the answer may become, as JSON in UTF-8 */

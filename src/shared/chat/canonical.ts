@@ -3,7 +3,7 @@
  * protocol turns it into the wire form. N readers and M encoders, and no converter for a pair
  * (docs/architecture.md#dialects).
  */
-import { asFields } from '../platform/fields.ts'
+import { asFields, isText } from '../platform/fields.ts'
 import type { Fields } from '../platform/fields.ts'
 
 /** The end of a prefix that the upstream is asked to keep in its cache, for five minutes. */
@@ -15,8 +15,20 @@ export const markOf = ({ cache_control: cache }: Fields): Marked => (cache ? { c
 /** What OpenRouter calls the form of a Claude's thoughts in `reasoning_details`: its docs, "Reasoning tokens". */
 export const CLAUDE_THOUGHTS = 'anthropic-claude-v1'
 
-/** What a model thought: `text`, with the `signature` that proves it, or `sealed` as a whole. Both are its vendor's. */
-export type Reasoning = { kind: 'reasoning'; text: string; signature?: string; sealed?: string; format?: string }
+/** The form of what Gemini wants back with a call of a tool: `id` is that of the call. */
+export const CALL_SIGNATURE = 'google-thought-signature'
+
+/** What a vendor wants back with a thought: the `signature` of its text or all of it `sealed`, and its own `id`. */
+export type Proof = { signature?: string; sealed?: string; format?: string; id?: string }
+
+/** What a model thought: `text`, with what proves it. */
+export type Reasoning = { kind: 'reasoning'; text: string } & Proof
+
+/** The proof in fields that were read. */
+export const proofOf = (fields: Fields): Proof =>
+  Object.fromEntries(
+    ['signature', 'sealed', 'format', 'id'].flatMap((name) => (isText(fields[name]) ? [[name, fields[name]]] : [])),
+  )
 
 /**
  * A call of a tool. `args`: JSON text of an object; of a custom tool (`isCustom`) one text that need not be JSON.
@@ -31,20 +43,36 @@ export type ToolCall = {
   isCustom?: true
 } & Marked
 
-/** What a tool answered. */
-export type ToolResult = { kind: 'tool_result'; callId: string; blocks: Block[]; isError?: true } & Marked
+/** What a tool answered. `at`: its path in the request, as in every other block. */
+export type ToolResult = { kind: 'tool_result'; callId: string; blocks: Block[]; isError?: true; at: string } & Marked
 
 /** `url`: http(s), or a `data:` URI. `detail`: how closely the model is to view it. */
 export type Image = { kind: 'image'; url: string; detail?: string } & Marked
 
-/** `other`: a part of a kind that only its vendor knows, and that the model prices. */
+/** A file that is no text. `url`: http(s), or a `data:` URI. */
+export type Document = { kind: 'document'; url: string; name?: string; at: string } & Marked
+
+/**
+ * What only some protocols have a form for: a part of a kind that its vendor knows and the model prices (`parts`), one
+ * of the Messages API in another dialect (`messages_parts`), quotes from a document (`citations`), a change of the
+ * tools in the middle of a conversation (`tool_changes`), or of the configuration (`configuration`).
+ */
+export type Special = {
+  kind: 'special'
+  is: 'parts' | 'messages_parts' | 'citations' | 'tool_changes' | 'configuration'
+  at: string
+  fields: Fields
+}
+
+/** A piece of a turn. */
 export type Block =
   | ({ kind: 'text'; text: string } & Marked)
   | Image
   | Reasoning
   | ToolCall
   | ToolResult
-  | { kind: 'other'; fields: Fields }
+  | Document
+  | Special
 
 /** The words of one side, in their order. Results of tools are in turns of the user. */
 export type Turn = { role: 'system' | 'user' | 'assistant'; blocks: Block[] }
@@ -64,11 +92,13 @@ export type Tool = {
 /** Whether tools may be called: as the model likes, not at all, at least one, or this one. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string; namespace?: string }
 
+/** The JSON schema that the answer is to follow (null: any JSON object), and what the client calls the field. */
+export type Format = { schema: Fields | null; name?: string; description?: string; strict?: boolean; at: string }
+
 /**
  * A chat, whichever dialect it was asked in. What is absent was not asked for. `maxTokens`: the most output tokens of
  * each of the `choices`, which the pre-charge paid for. `further`: the other fields of the body under their own names.
- * An upstream of the Messages API gets those that its `allow` names; one of chat completions gets none, because they
- * would mean something else to it.
+ * What becomes of each of its fields at an upstream is in the tables of `carries.ts`.
  */
 export type CanonicalChat = {
   turns: Turn[]
@@ -80,8 +110,11 @@ export type CanonicalChat = {
   oneToolAtATime?: true
   stop: string[]
   sampling: { temperature?: number; top_p?: number; top_k?: number }
-  /** The JSON schema that the answer is to follow; or any JSON object. */
-  format?: { schema: Fields | null; name?: string; strict?: boolean }
+  format?: Format
+  /** How long an answer is to be, in the words of OpenAI, and what the client calls the field. */
+  verbosity?: { level: string; at: string }
+  /** The tools are the `functions` of older clients, which read one `function_call`. */
+  isLegacy?: true
   /** How much the model is to think, in the words of OpenAI. */
   effort?: string
   /** The end user on whose behalf it is asked, as the client names them. */
@@ -97,10 +130,22 @@ export const samplingOf = (fields: Fields): CanonicalChat['sampling'] =>
     ),
   )
 
-/** The format of a `type` of OpenAI; absent where any text will do. */
-export function formatOf(type: unknown, { name, schema, strict }: Fields): Pick<CanonicalChat, 'format'> {
-  if (type === 'json_object') return { format: { schema: null } }
+/** The format of a `type` of OpenAI; absent where any text will do. @param at what the client calls the field */
+export function formatOf(type: unknown, fields: Fields, at: string): { format?: Format } {
+  if (type === 'json_object') return { format: { schema: null, at } }
   if (type !== 'json_schema') return {}
-  const named = typeof name === 'string' && { name }
-  return { format: { schema: asFields(schema), ...named, ...(typeof strict === 'boolean' && { strict }) } }
+  const { name, description, schema, strict } = fields
+  return {
+    format: {
+      schema: asFields(schema),
+      at,
+      ...(isText(name) && { name }),
+      ...(isText(description) && { description }),
+      ...(typeof strict === 'boolean' && { strict }),
+    },
+  }
 }
+
+/** The verbosity of a field of the body. */
+export const verbosityOf = (level: unknown, at: string): Pick<CanonicalChat, 'verbosity'> =>
+  isText(level) ? { verbosity: { level, at } } : {}

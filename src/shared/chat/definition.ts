@@ -1,6 +1,6 @@
 /** What a dialect consists of: how it reads and counts its requests, and how it writes its answers and errors. */
 import type { z } from 'zod'
-import type { ErrorCode } from '../platform/errors.ts'
+import type { ApiError, ErrorCode } from '../platform/errors.ts'
 import type { Fields } from '../platform/fields.ts'
 import type { CountingRules } from '../terms/pricing.ts'
 import type { ChatRequest } from '../requests/requests.ts'
@@ -45,6 +45,10 @@ export type ErrorMembers = { message: z.ZodType; param: z.ZodType; more: Readonl
 export type DialectDefinition = {
   /** @param open opens what was sealed for the route that is asked */
   canonical: (request: ChatRequest, open: Open) => CanonicalChat
+  /** The names in an upstream's `allow` that a request needs there. */
+  needsAllow: (request: ChatRequest) => string[]
+  /** The refusal of what is at a path. @param fault the end of a sentence */
+  refusal: (path: string, fault: string) => ApiError
   encoder: (answered: Answered) => AnswerEncoder
   answers: AnswerForm
   /** Null where both errors and answers are in the gateway's own form, with `ok`. */

@@ -9,24 +9,29 @@
  */
 export type EndReason = 'done' | 'stop_sequence' | 'length' | 'context' | 'tools' | 'refusal' | 'paused'
 
-/** What a block begins with. `sealed`: reasoning that its vendor alone can read. */
+/** Whether an answer with this end may have been cut off within a block: at a limit, or by a refusal. */
+export const isCutOff = (reason: EndReason): boolean =>
+  reason === 'length' || reason === 'context' || reason === 'refusal'
+
+/** What a block begins with. `sealed`: reasoning that its vendor alone can read; `id`: what its vendor calls it. */
 export type BlockStart =
   | { kind: 'text' }
   | { kind: 'refusal' }
-  | { kind: 'reasoning'; sealed?: string; format?: string }
+  | { kind: 'reasoning'; sealed?: string; format?: string; id?: string }
   | { kind: 'tool_call'; id: string; name: string; namespace?: string; isCustom?: true }
 
 /**
  * What an answer consists of, in this order: one `start`; blocks, numbered from 0, each with a `block`, any `delta`s
- * (words, or a call's arguments), at most one `signature` and a `stop`; one `end`. Texts and reasoning are never open
- * at the same time; calls of tools may be, with deltas of one between those of another.
+ * (words, or a call's arguments), at most one `signature` and a `stop` (`isCut`: the end of the answer cut it off); one
+ * `end`. Texts and reasoning are never open at the same time; calls of tools may be, with deltas of one between those
+ * of another.
  */
 export type AnswerEvent =
   | { is: 'start'; id: string; created: number }
   | ({ is: 'block'; block: number } & BlockStart)
   | { is: 'delta'; block: number; text: string }
   | { is: 'signature'; block: number; signature: string }
-  | { is: 'stop'; block: number }
+  | { is: 'stop'; block: number; isCut?: true }
   | { is: 'end'; reason: EndReason; stopSequence?: string }
 
 /** Turns the events of one answer into frames of a dialect: JSON objects, in the order in which they are sent. */

@@ -55,6 +55,10 @@ export function estimateOf(bytes: number, sized: Sized, rules: CountingRules): T
   return { input: estimatedInput(bytes - uncounted, fixedTokensOf(sized, rules), rules), output: sized.limit }
 }
 
+/** The tokens of a request as they are counted for its client: its input as it is sent, without what tools may add. */
+export const countOf = (bytes: number, parts: readonly Part[], rules: CountingRules): number =>
+  estimateOf(bytes, { parts, tools: [], limit: 0 }, rules).input
+
 /** Most http(s) addresses in the parts of one request. */
 export const MAX_ADDRESSES = 50
 

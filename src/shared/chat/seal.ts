@@ -16,6 +16,12 @@ export type Sealed = { accountId: AccountId; route: string }
 /** Seals for an account and a route, and opens. */
 export type Seal = { seal: (fields: Fields) => string; open: Open }
 
+/** What everything that was sealed begins with: no vendor's own proof does. */
+const MARK = 'tollgate1.'
+
+/** Whether a text was sealed by a gateway, for this route or another. */
+export const isSealed = (text: string): boolean => text.startsWith(MARK)
+
 const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12
 const TAG_BYTES = 16
@@ -29,10 +35,10 @@ export function sealFor(secret: string, { accountId, route }: Sealed): Seal {
       const iv = randomBytes(IV_BYTES)
       const cipher = createCipheriv(CIPHER, keyOf(), iv, { authTagLength: TAG_BYTES }).setAAD(bound)
       const text = Buffer.concat([cipher.update(JSON.stringify(fields), 'utf8'), cipher.final()])
-      return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')
+      return MARK + Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64url')
     },
     open: (sealed) => {
-      const bytes = Buffer.from(sealed, 'base64url')
+      const bytes = Buffer.from(sealed.slice(isSealed(sealed) ? MARK.length : 0), 'base64url')
       if (bytes.length <= IV_BYTES + TAG_BYTES) return null
       try {
         const decipher = createDecipheriv(CIPHER, keyOf(), bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })

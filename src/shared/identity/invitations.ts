@@ -12,6 +12,10 @@ import type { InvitationNotice } from '../mail/mails.ts'
 import { mailboxOf } from '../terms/emails.ts'
 import type { LiveSession } from './sessions.ts'
 import { lockUserOf } from './sessions.ts'
+import { lockUser } from './users.ts'
+import type { SignupTerms } from './signup-credits.ts'
+import type { Proven } from './verification.ts'
+import { proveAddress } from './verification.ts'
 import type { Budget, Period } from './budgets.ts'
 import { setMemberBudget } from './member-changes.ts'
 import type { GivenRole, Membership } from './members.ts'
@@ -154,12 +158,20 @@ type Accepted = Omit<InvitationRow, 'inviter'> & { account_id: AccountId }
 /**
  * Makes a user a member by the token of an invitation, which is spent by it: of any number of simultaneous requests one
  * wins.
+ * Who has the token of the mail to their own address has read it there: that proves the address, as its link would.
  * @param session of who accepts: their mailbox must be the invited one.
+ * @returns the organisation, and the user and their mail where this was the first proof of their address.
  * @throws ApiError invalid_token; already_member, which spends nothing; unauthorized if the session has ended.
  */
-export const acceptInvitation = (db: Db, session: LiveSession, token: string): Promise<Organisation> =>
+export const acceptInvitation = (
+  db: Db,
+  session: LiveSession,
+  token: string,
+  terms: SignupTerms,
+): Promise<{ organisation: Organisation; proof: Proven | null }> =>
   db.transaction(async (trx) => {
-    const { email } = await lockUserOf(trx, session)
+    await lockUserOf(trx, session)
+    const user = (await lockUser(trx, session.userId))!
     const live = () =>
       trx('invitations')
         .where({ token_hash: hashOf(token) })
@@ -167,15 +179,36 @@ export const acceptInvitation = (db: Db, session: LiveSession, token: string): P
     const found = TOKEN.test(token) ? await live().first<{ account_id: AccountId } | undefined>('account_id') : null
     if (!found || !(await lockForMembers(trx, found.account_id))) throw new ApiError('invalid_token')
     const [accepted] = await live().delete().returning<Accepted[]>('*')
-    if (!accepted || mailboxOf(accepted.email) !== mailboxOf(email)) throw new ApiError('invalid_token')
+    if (!accepted || mailboxOf(accepted.email) !== mailboxOf(user.email)) throw new ApiError('invalid_token')
     const member = { userId: session.userId, accountId: accepted.account_id }
     if (await roleIn(trx, member)) throw new ApiError('already_member')
     await addMember(trx, member, accepted.role)
     if (accepted.budget_credits !== null) {
       await setMemberBudget(trx, member, { credits: accepted.budget_credits, period: accepted.budget_period })
     }
-    return (await organisationOf(trx, member))!
+    const proof = accepted.email === user.email ? await proveAddress(trx, user, terms) : null
+    return { organisation: (await organisationOf(trx, member))!, proof }
   })
+
+/** What an invitation says to who follows its link; null if it was accepted, revoked or replaced, or has expired. */
+export async function invitationOfToken(
+  db: Db,
+  token: string,
+): Promise<{ organisation: string; invitedBy: string; email: string } | null> {
+  if (!TOKEN.test(token)) return null
+  const row = await db('invitations')
+    .join('accounts', 'accounts.id', 'invitations.account_id')
+    .join('users', 'users.id', 'invitations.invited_by')
+    .where({ token_hash: hashOf(token) })
+    .where('invitations.expires_at', '>', db.fn.now())
+    .whereNull('accounts.deleted_at')
+    .first<{ name: string; inviter: string; email: string } | undefined>(
+      'accounts.name',
+      'users.email as inviter',
+      'invitations.email',
+    )
+  return row ? { organisation: row.name, invitedBy: row.inviter, email: row.email } : null
+}
 
 /** What a mail is about, as it is now; null if the invitation was accepted, revoked or replaced, or has expired. */
 export async function invitationOf(trx: Trx, mailId: MailId): Promise<InvitationNotice | null> {

@@ -99,10 +99,10 @@ export async function accessBy(db: Db, token: string): Promise<Access> {
   return { email: user.email, ...(await accessTo(db, userId)) }
 }
 
-/** How many keys and sessions a user has, for all accounts that they may act for. */
-export const accessTo = async (db: Db | Trx, userId: UserId): Promise<Omit<Access, 'email'>> => ({
+/** How many keys and sessions a user has, for all accounts that they may act for. @param except a session's token */
+export const accessTo = async (db: Db | Trx, userId: UserId, except?: string): Promise<Omit<Access, 'email'>> => ({
   keys: await countValidKeys(db, userId),
-  sessions: await countSessions(db, userId),
+  sessions: await countSessions(db, userId, except),
 })
 
 /**

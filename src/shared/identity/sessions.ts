@@ -166,10 +166,11 @@ export async function listSessions(db: Db, userId: UserId, current: SessionId | 
   }))
 }
 
-/** How many live sessions a user has. */
-export async function countSessions(db: Db | Trx, userId: UserId): Promise<number> {
+/** How many live sessions a user has, but for the one with the token `except`. */
+export async function countSessions(db: Db | Trx, userId: UserId, except = ''): Promise<number> {
   const row = await db('sessions')
     .where({ user_id: userId })
+    .whereNot({ token_hash: hashOf(except) })
     .where('expires_at', '>', db.fn.now())
     .count({ live: '*' })
     .first<{ live: number }>()

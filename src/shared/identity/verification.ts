@@ -6,6 +6,7 @@ import type { Db, Trx } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { MailId, UserId } from '../platform/ids.ts'
 import { newId } from '../platform/ids.ts'
+import { accessTo } from './password-changes.ts'
 import { requestMail, requestNewMail, verificationsOfLastHour } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
 import type { SignupTerms } from './signup-credits.ts'
@@ -40,21 +41,34 @@ export type Proven = { user: UserRow; mailId: MailId | null }
 
 /**
  * Proves the address by its link, and gives the sign-up credits with it: once an account and mailbox, however many
- * links it was mailed. It ends nothing; a mail about what can use the account has the link that does.
+ * links it was mailed. It ends nothing; a mail about what can use the account has the link that does, and is sent where
+ * a key can, or a session in another browser than that of the proof.
+ * @param session the token of the session in which the link was opened, empty where it was in none
  * @throws ApiError invalid_token.
  */
-export async function verifyEmail(db: Db, token: string, terms: SignupTerms): Promise<Proven> {
+export async function verifyEmail(db: Db, token: string, terms: SignupTerms, session: string): Promise<Proven> {
   return db.transaction(async (trx) => {
     const userId = await findToken(trx, 'verification', token)
     const before = userId && (await lockUser(trx, userId))
     if (!before || !(await spendToken(trx, 'verification', token))) throw new ApiError('invalid_token')
-    await markVerified(trx, before.id)
-    const isFirst = before.email_verified_at === null
-    return {
-      user: await proven(trx, before, terms),
-      mailId: isFirst ? await requestAccessMail(trx, before.id, before.email) : null,
-    }
+    return (
+      (await proveAddress(trx, before, terms, session)) ?? { user: (await findUser(trx, before.id))!, mailId: null }
+    )
   })
+}
+
+/** Notes the first proof of a user's address, and gives what waits for it; null if it had been proved. */
+export async function proveAddress(
+  trx: Trx,
+  before: UserFields,
+  terms: SignupTerms,
+  session = '',
+): Promise<Proven | null> {
+  if (before.email_verified_at !== null) return null
+  await markVerified(trx, before.id)
+  const user = await proven(trx, before, terms)
+  const { keys, sessions } = await accessTo(trx, before.id, session)
+  return { user, mailId: keys + sessions > 0 ? await requestAccessMail(trx, before.id, before.email) : null }
 }
 
 /** The user as they are now; with their first proof of an address, the sign-up credits are theirs. */

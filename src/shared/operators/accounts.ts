@@ -1,5 +1,6 @@
 /** Accounts as operators see them. */
 import type { Knex } from 'knex'
+import type { OperatorAction } from '../action-log/actions.ts'
 import type { LimitRow, OwnLimits } from '../identity/account-limits.ts'
 import { LIMIT_COLUMNS, presentLimits } from '../identity/account-limits.ts'
 import type { AccountKind, AccountStatus } from '../identity/accounts.ts'
@@ -133,12 +134,31 @@ export async function findAccount(db: Db, id: AccountId): Promise<OperatedAccoun
   return row ? presentOperated(row) : null
 }
 
-/** The addresses of the owners of these accounts. */
-export async function addressesOf(db: Db, ids: readonly AccountId[]): Promise<Map<AccountId, string>> {
+/** By what operators recognise an account: its owner's address, and the name of an organisation, else empty. */
+export type Holder = { email: string; name: string }
+
+/** The holders of these accounts; a deleted account has none. */
+export async function holdersOf(db: Db, ids: readonly AccountId[]): Promise<(id: AccountId) => Holder> {
   const rows = await db('members')
     .join('users', 'users.id', 'members.user_id')
+    .join('accounts', 'accounts.id', 'members.account_id')
     .whereIn('members.account_id', [...ids])
     .where('members.role', 'owner')
-    .select<{ account_id: AccountId; email: string }[]>('members.account_id', 'users.email')
-  return new Map(rows.map((row) => [row.account_id, row.email]))
+    .select<(Holder & { account_id: AccountId })[]>('members.account_id', 'users.email', 'accounts.name')
+  const holders = new Map(rows.map(({ account_id: id, ...holder }) => [id, holder]))
+  return (id) => holders.get(id) ?? { email: '', name: '' }
+}
+
+/** Actions with the name of the account that each is about: null where it is about none. */
+export async function withAccountNames(
+  db: Db,
+  actions: readonly OperatorAction[],
+): Promise<(OperatorAction & { accountName: string | null })[]> {
+  const idOf = ({ accountId }: OperatorAction): AccountId | null =>
+    accountId === null ? null : parseId('account', accountId)
+  const holderOf = await holdersOf(db, [...new Set(actions.flatMap((action) => idOf(action) ?? []))])
+  return actions.map((action) => {
+    const id = idOf(action)
+    return { ...action, accountName: id && holderOf(id).name }
+  })
 }

@@ -1,4 +1,6 @@
 /** Applying versions of the catalogue: checked whole, one after the other, and with a record of who did it. */
+import { keysOfTasks } from '../calls/tries.ts'
+import { DEFAULT_KEY } from '../catalogue/catalogue.ts'
 import { groupsBeyond } from '../identity/account-limits.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { UserId } from '../platform/ids.ts'
@@ -23,6 +25,8 @@ export type Application = {
   note: string | null
   expect: number | null
   confirmUpstreams?: () => Promise<void>
+  /** Also removes keys that open tasks need: these fail then. */
+  force?: boolean | undefined
 }
 
 /**
@@ -70,7 +74,13 @@ const store = (db: Db, current: number, application: Application, changes: reado
   db.transaction(async (trx) => {
     const version = await storeVersion(trx, current, application)
     // After the version: putting an account into a group locks the version before it.
-    const lost = version === null ? [] : await lostGroups(trx, application.content)
+    const lost =
+      version === null
+        ? []
+        : [
+            ...(await lostGroups(trx, application.content)),
+            ...(application.force ? [] : await neededKeys(trx, application.content)),
+          ]
     if (lost.length > 0) throw new BadCatalogue(lost)
     const { source, operator, note } = application
     if (version !== null && source !== 'file') {
@@ -89,6 +99,17 @@ export async function lostGroups(db: Db | Trx, content: unknown): Promise<Fault[
       `is missing, and ${accounts === 1 ? '1 account is' : `${accounts} accounts are`} in it: ` +
       'move them first (admin account group)',
   }))
+}
+
+/** The keys that open tasks were made with, and that a valid content does not have: only they can fetch the results. */
+export async function neededKeys(db: Db | Trx, content: unknown): Promise<Fault[]> {
+  const { upstreams } = content as { upstreams: Record<string, { keys?: { name: string }[] }> }
+  return (await keysOfTasks(db)).flatMap(({ upstream, key, tasks }) => {
+    const names = upstreams[upstream]?.keys?.map(({ name }) => name) ?? (upstreams[upstream] ? [DEFAULT_KEY] : [])
+    if (names.includes(key)) return []
+    const counted = tasks === 1 ? '1 open task needs' : `${tasks} open tasks need`
+    return [{ path: `upstreams.${upstream}.keys`, message: `${counted} the key "${key}": wait, or apply with --force` }]
+  })
 }
 
 /** How much of the changes an action keeps, in characters: the versions themselves keep all. */
@@ -117,7 +138,9 @@ async function conflictOf(db: Db, expected: number, current: StoredVersion | nul
  */
 export async function applyFile(db: Db, content: unknown): Promise<number | null> {
   if (await isLastFile(db, content)) return null
-  const applied = await applyCatalogue(db, { content, source: 'file', operator: null, note: null, expect: null })
+  // A deployment does not wait for tasks: they are served by the version that they were opened at.
+  const guards = { operator: null, note: null, expect: null, force: true } as const
+  const applied = await applyCatalogue(db, { content, source: 'file', ...guards })
   return applied.is === 'applied' ? applied.version : null
 }
 

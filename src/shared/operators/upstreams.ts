@@ -1,6 +1,9 @@
 /** Upstreams as operators see them: what their calls came to, and when their circuits opened. */
 import type { UpstreamHour } from '../reports/last-day.ts'
-import { upstreamHours, upstreamsOfLastHour } from '../reports/last-day.ts'
+import { keysOfLastHour, upstreamHours, upstreamsOfLastHour } from '../reports/last-day.ts'
+import type { NamedKey } from '../catalogue/catalogue.ts'
+import type { KeyStanding, KeyStates } from './key-states.ts'
+import { standingOf } from './key-states.ts'
 import type { Db } from '../platform/postgres/db.ts'
 
 /** One hour of an upstream (UTC): calls that were accepted in it and have ended, and how often its circuits opened. */
@@ -15,15 +18,50 @@ export type UpstreamReport = {
   lastCallAt: string | null
   openedAt: string | null
   hours: HourReport[]
+  /** The keys of the catalogue; none of an upstream that is no longer in it. */
+  keys: KeyReport[]
+}
+
+/** A key of an upstream, with its requests of the last hour. */
+export type KeyReport = NamedKey & KeyStanding & { calls: number; failures: number }
+
+/** What is known of keys. */
+export type KnownKeys = {
+  pools: ReadonlyMap<string, readonly NamedKey[]>
+  states: KeyStates
+  disabled: ReadonlySet<string>
 }
 
 const HOUR_MS = 3_600_000
 const HOURS = 24
 
-/** Every upstream that had calls in the last 24 hours, or whose circuit opened in them, by name. */
-export async function reportUpstreams(db: Db, now = Date.now()): Promise<UpstreamReport[]> {
-  const [last, calls, openings] = await Promise.all([upstreamsOfLastHour(db), upstreamHours(db), openingsOfDay(db)])
-  const names = new Set([...last, ...calls, ...openings].map(({ upstream }) => upstream))
+/** What the calls of the last day show of upstreams. */
+export async function readUpstreamCalls(db: Db) {
+  const [last, calls, openings, keys] = await Promise.all([
+    upstreamsOfLastHour(db),
+    upstreamHours(db),
+    openingsOfDay(db),
+    keysOfLastHour(db),
+  ])
+  return { last, calls, openings, keys }
+}
+
+/**
+ * Every upstream of the catalogue, and every other that had calls in the last 24 hours or whose circuit opened in them,
+ * by name.
+ */
+export function reportUpstreams(
+  { last, calls, openings, keys: asked }: Awaited<ReturnType<typeof readUpstreamCalls>>,
+  { pools, states, disabled }: KnownKeys,
+  now = Date.now(),
+): UpstreamReport[] {
+  const names = new Set([...pools.keys(), ...[...last, ...calls, ...openings].map(({ upstream }) => upstream)])
+  const reportOf = (upstream: string, named: NamedKey): KeyReport => {
+    const { calls: requests = 0, failures = 0 } =
+      asked.find((one) => one.upstream === upstream && one.key === named.name) ?? {}
+    const standing = standingOf({ upstream, key: named.name }, states, disabled, now)
+    return { ...named, ...standing, calls: requests, failures }
+  }
   return [...names].toSorted().map((upstream) => {
     const lately = last.find((one) => one.upstream === upstream)
     const served = calls.filter((one) => one.upstream === upstream)
@@ -36,6 +74,7 @@ export async function reportUpstreams(db: Db, now = Date.now()): Promise<Upstrea
       lastCallAt: lately?.lastCallAt.toISOString() ?? null,
       openedAt: opened.at(-1)?.last.toISOString() ?? null,
       hours: hoursOf(now, served, opened),
+      keys: (pools.get(upstream) ?? []).map((one) => reportOf(upstream, one)),
     }
   })
 }

@@ -6,8 +6,8 @@ import { forgiveDebt } from '../ledger/ledger.ts'
 import { recordAction } from '../action-log/actions.ts'
 import { refuseOwnAccount } from '../action-log/own-account.ts'
 
-/** An account that owes credits. */
-export type Debtor = { accountId: string; email: string; debt: number }
+/** An account that owes credits: its owner's address, and the name of an organisation, else empty. */
+export type Debtor = { accountId: string; email: string; name: string; debt: number }
 
 /** At most `limit` accounts that owe credits, the largest debts first. */
 export async function listDebtors(db: Db, limit: number): Promise<Debtor[]> {
@@ -17,8 +17,13 @@ export async function listDebtors(db: Db, limit: number): Promise<Debtor[]> {
     .where('accounts.debt', '>', 0)
     .orderBy('accounts.debt', 'desc')
     .limit(limit)
-    .select<{ id: AccountId; email: string; debt: number }[]>('accounts.id', 'users.email', 'accounts.debt')
-  return rows.map(({ id, email, debt }) => ({ accountId: publicId('account', id), email, debt }))
+    .select<(Omit<Debtor, 'accountId'> & { id: AccountId })[]>(
+      'accounts.id',
+      'users.email',
+      'accounts.name',
+      'accounts.debt',
+    )
+  return rows.map(({ id, ...row }) => ({ ...row, accountId: publicId('account', id) }))
 }
 
 /** Lets an account's debt go. @returns how much it was. @throws ApiError forbidden for one's own account. */

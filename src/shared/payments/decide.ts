@@ -1,5 +1,6 @@
 /** What a provider's state makes of an order. Pure: the rules of payments (docs/money.md#payments). */
 import { publicId } from '../platform/ids.ts'
+import { stepOf } from '../terms/currencies.ts'
 import type { OrderState } from './provider.ts'
 import type { PaymentRow, PaymentStatus } from './orders.ts'
 
@@ -59,6 +60,27 @@ export function reversedAt(
   const gone = refundedMinor + disputedMinor
   if (gone >= row.amount_minor) return row.credits + row.bonus
   return Number((BigInt(row.credits) * BigInt(gone)) / BigInt(row.amount_minor))
+}
+
+/**
+ * The most of a paid order that can be refunded while none of its credits that come back are spent, in minor units that
+ * its currency can be refunded in.
+ * @param remaining what is left of its grants, in credits
+ */
+export function refundableOf(row: PaymentRow, remaining: number): number {
+  const { amount_minor: amount, refunded_minor: refunded, disputed_minor: disputedMinor } = row
+  const isCovered = (minor: number): boolean =>
+    reversedAt(row, { refundedMinor: refunded + minor, disputedMinor }) - row.reversed <= remaining
+  const left = amount - refunded - disputedMinor
+  if (left <= 0 || isCovered(left)) return Math.max(0, left)
+  const step = stepOf(row.currency)
+  let [least, most] = [0, Math.ceil(left / step)]
+  while (most - least > 1) {
+    const middle = Math.floor((least + most) / 2)
+    if (isCovered(middle * step)) least = middle
+    else most = middle
+  }
+  return least * step
 }
 
 /**

@@ -172,6 +172,8 @@ const pageOf = <Row extends { id: PaymentId }>(rows: Row[], limit: number): Page
 export type OperatedPayment = Payment & {
   accountId: string
   accountEmail: string
+  /** An organisation's; empty for a person's own account. */
+  accountName: string
   provider: string
   liveMode: boolean
   pack: string | null
@@ -183,13 +185,14 @@ export type OperatedPayment = Payment & {
   disputedMinor: number
 }
 
-type OperatedRow = PaymentRow & { email: string }
+type OperatedRow = PaymentRow & { email: string; account_name: string }
 
 /** What operators see of an order. */
 export const presentOperatedPayment = (row: OperatedRow): OperatedPayment => ({
   ...presentPayment(row),
   accountId: publicId('account', row.account_id),
   accountEmail: row.email,
+  accountName: row.account_name,
   provider: row.provider,
   liveMode: row.live_mode,
   pack: row.pack,
@@ -201,14 +204,18 @@ export const presentOperatedPayment = (row: OperatedRow): OperatedPayment => ({
   disputedMinor: row.disputed_minor,
 })
 
-/** What operators search for. `search`: a part of an address, or the provider's id of a checkout or payment. */
+/**
+ * What operators search for. `search`: a part of an address or of an organisation's name, or the provider's id of a
+ * checkout or payment.
+ */
 export type PaymentSearch = { search: string; status?: PaymentStatus; id?: PaymentId; accountId?: AccountId }
 
 const withOwner = (db: Db) =>
   db('payments')
     .join('members', (on) => on.on('members.account_id', 'payments.account_id').andOnVal('members.role', 'owner'))
     .join('users', 'users.id', 'members.user_id')
-    .select<OperatedRow[]>('payments.*', 'users.email')
+    .join('accounts', 'accounts.id', 'payments.account_id')
+    .select<OperatedRow[]>('payments.*', 'users.email', 'accounts.name as account_name')
 
 /** At most `limit` orders of everybody before `before`, newest first. */
 export async function searchPayments(
@@ -224,11 +231,10 @@ export async function searchPayments(
       if (id) void query.where('payments.id', id)
       else if (accountId) void query.where('payments.account_id', accountId)
       else if (search !== '')
-        void query.whereRaw('(strpos(users.email, ?) > 0 OR payments.session = ? OR payments.intent = ?)', [
-          search.toLowerCase(),
-          search,
-          search,
-        ])
+        void query.whereRaw(
+          '(strpos(users.email, :part) > 0 OR strpos(lower(accounts.name), :part) > 0 OR :search IN (session, intent))',
+          { part: search.toLowerCase(), search },
+        )
     })
     .orderBy('payments.id', 'desc')
     .limit(limit + 1)
@@ -239,6 +245,22 @@ export async function searchPayments(
 export async function countReviews(db: Db): Promise<number> {
   const row = await db('payments').where({ status: 'review' }).count({ reviews: '*' }).first<{ reviews: number }>()
   return Number(row.reviews)
+}
+
+/** What was paid in the last days, and what of that went back or is disputed, in minor units by currency. */
+export async function receivedSince(
+  db: Db,
+  days: number,
+): Promise<{ currency: string; amountMinor: number; refundedMinor: number }[]> {
+  const { rows } = await db.raw<{ rows: { currency: string; amountMinor: number; refundedMinor: number }[] }>(
+    `
+    SELECT currency, sum(amount_minor)::bigint AS "amountMinor",
+      sum(refunded_minor + disputed_minor)::bigint AS "refundedMinor"
+    FROM payments WHERE status = 'paid' AND paid_at > now() - make_interval(days => ?)
+    GROUP BY currency ORDER BY currency`,
+    [days],
+  )
+  return rows
 }
 
 /** One order with its owner's address; null if there is none. */

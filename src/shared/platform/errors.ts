@@ -47,6 +47,10 @@ const CATALOGUE = {
   account_suspended: { status: 403, message: 'This account is suspended.' },
   email_unverified: { status: 403, message: 'Verify your e-mail address first.' },
   forbidden: { status: 403, message: 'This account is not allowed to do that.' },
+  model_not_found: {
+    status: 404,
+    message: 'There is no such model, or this key may not call it: see GET /v1/models.',
+  },
   not_found: { status: 404, message: 'There is nothing at this address.' },
   method_not_allowed: { status: 405, message: 'This path does not support this method.' },
   email_taken: { status: 409, message: 'An account with this e-mail address already exists.' },
@@ -72,6 +76,10 @@ const CATALOGUE = {
   price_changed: {
     status: 422,
     message: 'The price of this model is no longer the one that X-Price-Version names. Nothing was charged.',
+  },
+  upgrade_required: {
+    status: 426,
+    message: 'This gateway has no WebSockets: send the request over HTTP, with "stream": true for a stream.',
   },
   rate_limited: { status: 429, message: 'Too many requests. Try again later.' },
   upstream_rate_limited: { status: 429, message: "The model's provider takes no more requests for now." },

@@ -175,6 +175,7 @@ export const RECORD_COLUMNS = [
   'latency_ms',
   'upstream',
   'attempts',
+  'tries',
   'key_id',
   'user_id',
   'result_url',
@@ -206,6 +207,7 @@ export type RecordRow = {
   latency_ms: number | null
   upstream: string | null
   attempts: number
+  tries: number | null
   key_id: KeyId
   user_id: UserId
   result_url: string | null
@@ -234,17 +236,6 @@ export async function findRecords(db: Db, ids: readonly CallId[], seen: Seen): P
   return rows.map(recordOf)
 }
 
-/** When a worker began this call, and whose it is; null if there is no such call. */
-export async function findOrigin(
-  db: Db,
-  id: CallId,
-): Promise<{ startedAt: string | null; accountId: AccountId } | null> {
-  const row = await db('calls')
-    .where({ id })
-    .first<{ started_at: Date | null; account_id: AccountId } | undefined>('started_at', 'account_id')
-  return row ? { startedAt: row.started_at?.toISOString() ?? null, accountId: row.account_id } : null
-}
-
 /** What its owner sees of a call. */
 export function recordOf(row: RecordRow): CallRecord {
   return {
@@ -266,7 +257,7 @@ export function recordOf(row: RecordRow): CallRecord {
     priceVersion: row.price_version && publicId('price', row.price_version),
     latencyMs: row.latency_ms,
     upstream: row.upstream,
-    attempts: row.attempts,
+    attempts: row.tries ?? row.attempts,
     keyId: publicId('key', row.key_id),
     memberId: publicId('user', row.user_id),
     resultUrl: row.result_url,

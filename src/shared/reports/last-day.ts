@@ -87,6 +87,29 @@ export async function upstreamHours(db: Db): Promise<UpstreamHour[]> {
   return rows
 }
 
+/** The requests with a key of an upstream in calls that ended in the last hour, and how many of them failed. */
+export type KeyOfLastHour = { upstream: string; key: string; calls: number; failures: number }
+
+/** Every key that was asked for a call that ended in the last hour. */
+export async function keysOfLastHour(db: Db): Promise<KeyOfLastHour[]> {
+  const first = firstIdAt('call', Date.now() - 2 * HOUR_MS - CLOCKS_MS)
+  const { rows } = await db.raw<{ rows: KeyOfLastHour[] }>(
+    `
+    SELECT upstream, key, count(*) AS calls, count(*) FILTER (WHERE failed) AS failures
+    FROM (
+      SELECT upstream, upstream_key AS key, false AS failed FROM calls
+      WHERE id > :first::uuid AND finished_at > now() - interval '1 hour' AND tries IS NULL AND upstream_key IS NOT NULL
+      UNION ALL
+      SELECT try ->> 'upstream', try ->> 'key', try ->> 'error' IS NOT NULL
+      FROM call_tries t CROSS JOIN jsonb_array_elements(t.tries) AS try
+      WHERE t.expires_at > now() + interval '7 days' - interval '1 hour'
+    ) asked
+    GROUP BY 1, 2`,
+    { first },
+  )
+  return rows
+}
+
 /** The calls of an upstream that ended in the last hour. `latencyMs`: the median. */
 export type UpstreamOfLastHour = {
   upstream: string

@@ -17,6 +17,9 @@ type Used = {
   credits: number
   inputTokens: number
   outputTokens: number
+  /** Those that succeeded, and how long all of these took together, in ms. */
+  succeeded: number
+  succeededMs: number
 }
 
 /** One model on one day. */
@@ -52,6 +55,40 @@ export const keyUsageByDay = (db: Db, seen: Seen, from: string, to: string): Pro
 export const memberUsageByDay = (db: Db, seen: Seen, from: string, to: string): Promise<DayUsage<MemberUsageRow>[]> =>
   addUp(db, 'user_id', { ...seen, from, to, keyId: null })
 
+/** One model in one hour, which begins at `hour` (ISO 8601, UTC). */
+export type HourUsageRow = Omit<UsageRow, 'day'> & { hour: string }
+
+/** Usage of the hours that begin from `from` to `to` by model, oldest first. @param keyId as above */
+export async function usageByHour(
+  db: Db,
+  { accountId, memberId }: Seen,
+  { from, to, keyId }: { from: Date; to: Date; keyId: KeyId | null },
+): Promise<HourUsageRow[]> {
+  const { rows } = await db.raw<{ rows: (Omit<HourUsageRow, 'hour'> & { hour: Date })[] }>(
+    `
+    SELECT hour, used.*
+    FROM generate_series(date_trunc('hour', :from::timestamptz), :to::timestamptz, interval '1 hour') AS hour
+    CROSS JOIN LATERAL (
+      SELECT model, modality, ${SUMS}
+      FROM calls
+      WHERE account_id = :accountId AND status <> 'rejected'
+        ${keyId ? 'AND key_id = :keyId' : ''} ${memberId ? 'AND user_id = :memberId' : ''}
+        AND created_at >= hour AND created_at < hour + interval '1 hour'
+      GROUP BY model, modality
+    ) used
+    ORDER BY hour, model, modality`,
+    { accountId, from, to, ...(keyId && { keyId }), ...(memberId && { memberId }) },
+  )
+  return rows.map((row) => ({ ...row, hour: row.hour.toISOString() }))
+}
+
+/** What is added up of the calls of a day or an hour. */
+const SUMS = `count(*) AS calls, count(*) FILTER (WHERE status = 'failed') AS failed,
+        sum(credits)::bigint AS credits, coalesce(sum(input_tokens), 0)::bigint AS "inputTokens",
+        coalesce(sum(output_tokens), 0)::bigint AS "outputTokens",
+        count(*) FILTER (WHERE status = 'succeeded') AS succeeded,
+        coalesce(sum(latency_ms) FILTER (WHERE status = 'succeeded'), 0)::bigint AS "succeededMs"`
+
 type Wanted = Seen & { from: string; to: string; keyId: KeyId | null }
 
 /** What usage is added up by: as it is selected, and as it is called then. */
@@ -69,11 +106,8 @@ async function addUp<Row>(db: Db, columns: keyof typeof SELECTED, wanted: Wanted
     SELECT to_char(day, 'YYYY-MM-DD') AS day, used.*
     FROM generate_series(:from::date::timestamp, :to::date::timestamp, interval '1 day') AS day
     CROSS JOIN LATERAL (
-      SELECT ${SELECTED[columns]},
-        count(*) AS calls, count(*) FILTER (WHERE status = 'failed') AS failed,
-        count(*) FILTER (WHERE status IN ('queued', 'running')) AS open,
-        sum(credits)::bigint AS credits, coalesce(sum(input_tokens), 0)::bigint AS "inputTokens",
-        coalesce(sum(output_tokens), 0)::bigint AS "outputTokens"
+      SELECT ${SELECTED[columns]}, ${SUMS},
+        count(*) FILTER (WHERE status IN ('queued', 'running')) AS open
       FROM calls
       WHERE account_id = :accountId AND status <> 'rejected'
         ${keyId ? 'AND key_id = :keyId' : ''} ${memberId ? 'AND user_id = :memberId' : ''}

@@ -5,6 +5,9 @@
 import { z } from 'zod'
 import { fieldFault } from '../platform/field-errors.ts'
 
+/** The longest stop sequence, in characters: it may be looked for in each piece of an answer. */
+export const MAX_STOP = 256
+
 /** The most tokens that any field may state: a model's own limits are lower. */
 export const MAX_TOKENS = 100_000_000
 

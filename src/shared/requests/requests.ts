@@ -66,6 +66,13 @@ export type MediaRequest = PictureFields & {
 /** A picture among the files of a call's form: its place there, and its type by its bytes. */
 export type UploadedPicture = { place: number; extension: MediaExtension }
 
+/** A picture of an edit: a file of its form, or the address of one, as `image_url` has it. */
+export type EditedPicture = UploadedPicture | string
+
+/** The addresses of the pictures that a request for media names, in their order. */
+export const addressesOf = ({ image_url: url, images = [], mask }: MediaRequest): string[] =>
+  [url, ...images, mask].filter((one) => typeof one === 'string')
+
 /** What pictures alone are asked for, in OpenAI's names. */
 export type PictureFields = {
   /** How many; one where it is absent. */
@@ -82,9 +89,9 @@ export type PictureFields = {
   input_fidelity?: string
   seed?: number
   user?: string
-  /** The pictures to edit, in their order, and where: files of the form that the call came as. */
-  images?: readonly UploadedPicture[]
-  mask?: UploadedPicture
+  /** The pictures to edit, in their order, and where: files of the form that the call came as, or addresses. */
+  images?: readonly EditedPicture[]
+  mask?: EditedPicture
   /** How their client wants them; never sent on. */
   response_format?: 'url' | 'b64_json'
 }

@@ -15,7 +15,7 @@ const bytesOfCall = (called: unknown): number =>
 
 /**
  * The UTF-8 bytes of a message's words: content, reasoning (upstreams name it once or several times), refusal, calls of
- * tools.
+ * tools (some repeat one for older clients).
  */
 export function wordBytes(message: unknown): number {
   const {
@@ -35,8 +35,7 @@ export function wordBytes(message: unknown): number {
     bytesOf(content) +
     Math.max(bytesOf(reasoning), bytesOf(thoughts), bytesOf(details), bytesOf(thinking)) +
     bytesOf(refusal) +
-    ofTools +
-    bytesOfCall(called)
+    Math.max(ofTools, bytesOfCall(called))
   )
 }
 

@@ -25,20 +25,20 @@ export const shapeAsCame = (shape: MediaShape, { size, quality }: CameAs): Media
 })
 
 /**
- * The most that a shape can cost: that of the first row that fits it or, where something of it is left to the upstream,
- * of the dearest that may fit. Null where none may, or where one that does has no cost.
+ * The row of the most that a shape can cost: the first row that fits it or, where something of it is left to the
+ * upstream, of the dearest that may fit. Null where none may, or where one that does has no cost.
  */
 export function dearestOf<Row extends RowShape>(
   rows: readonly Row[],
   shape: MediaShape,
   costOf: (row: Row) => Exact | null,
-): Exact | null {
-  let dearest: Exact | null = null
+): { row: Row; cost: Exact } | null {
+  let dearest: { row: Row; cost: Exact } | null = null
   for (const row of rows) {
     if (!mayFit(row, shape)) continue
     const cost = costOf(row)
     if (cost === null) return null
-    if (dearest === null || cost[0] * dearest[1] > dearest[0] * cost[1]) dearest = cost
+    if (dearest === null || cost[0] * dearest.cost[1] > dearest.cost[0] * cost[1]) dearest = { row, cost }
     // It fits everything: no row after it counts.
     if (isOf(row.size, shape.size) && isOf(row.quality, shape.quality)) break
   }

@@ -47,6 +47,9 @@ export type MediaPrice = { credits: number } | { prices: MediaPriceRow[] }
  */
 export type SpeechPrice = { perCharacter: number; perCharacters?: number; minimum?: number }
 
+/** What a call is priced by, where that is not its tokens: its shape, or how many characters or searches it has. */
+export type Measured = MediaShape & { units?: number }
+
 /** How much of a price the accounts of a group pay, in ten-thousandths; all of it if absent. */
 export type Share = { priceBasisPoints?: number }
 
@@ -130,16 +133,18 @@ export function chatCharge(price: ChatPrice & Share, estimate: Tokens): number {
  * quality is left to the upstream. Null where no row of the price fits: then they must not be made.
  */
 export function mediaCost(price: MediaPrice & Share, shape: MediaShape, pictures = 1): number | null {
-  const due = dueForMedia(price, shape)
-  return due && wholeCredits(price, [due[0] * BigInt(pictures), due[1]])
+  const found = dueForMedia(price, shape)
+  return found && wholeCredits(price, [found.due[0] * BigInt(pictures), found.due[1]])
 }
 
-function dueForMedia(price: MediaPrice, shape: MediaShape): Exact | null {
-  if ('credits' in price) return [BigInt(price.credits), 1n]
-  return dearestOf(price.prices, shape, (row) => {
+/** What a picture or a video is due, before the group's share, and whether by its seconds; null where no row fits. */
+export function dueForMedia(price: MediaPrice, shape: MediaShape): { due: Exact; isBySecond: boolean } | null {
+  if ('credits' in price) return { due: [BigInt(price.credits), 1n], isBySecond: false }
+  const found = dearestOf(price.prices, shape, (row) => {
     if (row.perSecond === undefined) return [BigInt(row.credits), 1n]
     return shape.duration === undefined ? null : productOf(row.perSecond, shape.duration)
   })
+  return found && { due: found.cost, isBySecond: found.row.perSecond !== undefined }
 }
 
 /**
@@ -151,8 +156,14 @@ export function settledPictures(
   shape: MediaShape,
   { came, pictures, charged }: { came: CameAs; pictures: number; charged: number },
 ): number {
-  const cost = mediaCost(price, shapeAsCame(shape, came), pictures) ?? mediaCost(price, shape, pictures)
+  const cost = mediaCost(price, pricedAs(price, shape, came), pictures)
   return Math.min(cost ?? charged, charged)
+}
+
+/** The shape that pictures are settled at: as they came, unless that has no price. */
+export function pricedAs(price: MediaPrice, shape: MediaShape, came: CameAs): MediaShape {
+  const made = shapeAsCame(shape, came)
+  return dueForMedia(price, made) ? made : shape
 }
 
 /**
@@ -169,7 +180,7 @@ export function mediaMicroUsd({ perSecond, perCall, rows }: MediaCost, shape: Me
   if (perCall !== undefined) return perCall
   const { duration } = shape
   const due = rows
-    ? dearestOf(rows, shape, (row) => [BigInt(row.perCall), 1n])
+    ? (dearestOf(rows, shape, (row) => [BigInt(row.perCall), 1n])?.cost ?? null)
     : perSecond === undefined || duration === undefined
       ? null
       : productOf(perSecond, duration)

@@ -10,6 +10,8 @@ import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, DeliveryId, EventId, WebhookId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
 import { mailOwner } from '../identity/owner-mail.ts'
+import type { Answered, FailureNote, ShownTry } from './tries.ts'
+import { listTries, recordTry } from './tries.ts'
 import type { DisabledReason } from './types.ts'
 import { TEST_TYPE } from './types.ts'
 
@@ -17,9 +19,6 @@ import { TEST_TYPE } from './types.ts'
 export const DELIVERY_STATUSES = ['queued', 'sending', 'delivered', 'failed', 'held'] as const
 /** How far a delivery is. */
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
-
-/** Why a try was no success. Failures to answer are not distinguished: the customer is a stranger to that network. */
-export type FailureNote = 'not_allowed' | 'no_answer' | 'refused' | 'no_secret'
 
 /** A delivery that this worker has claimed. `tries` includes this one. */
 export type ClaimedDelivery = {
@@ -59,9 +58,6 @@ export async function claimDelivery(
   return rows[0] ?? null
 }
 
-/** What a receiver answered: the HTTP status, if there was one, and after how many ms. */
-export type Answered = { status: number | null; ms: number }
-
 /**
  * Records that an event was delivered. Not guarded by the try: any try may report success. Only an event delivered in
  * the slow lane leads out of it, and no test event, which its account sends whenever it likes (docs/webhooks.md#lanes).
@@ -80,6 +76,7 @@ export async function finishDelivery(
       .where({ id })
       .whereNull('finished_at')
       .update({ status: 'delivered', answer_status: status, answer_ms: ms, note: null, finished_at: trx.fn.now() })
+    await recordTry(trx, id, { status, ms, note: null })
   })
 }
 
@@ -100,7 +97,7 @@ type Failing = { account_id: AccountId | null; url: string; disabled_at: Date | 
 export async function failDelivery(
   db: Db,
   { id, webhookId, tries, isCallback }: ClaimedDelivery,
-  { status, ms, note, pauseMs, isGone }: FailedTry,
+  { status, ms, start, note, pauseMs, isGone }: FailedTry,
 ): Promise<DisabledReason | null> {
   return db.transaction(async (trx) => {
     const webhook = await trx('webhooks')
@@ -121,6 +118,7 @@ export async function failDelivery(
     const changed = await trx('webhook_deliveries')
       .where({ id, tries, status: 'sending' })
       .update({ ...next, answer_status: status, answer_ms: ms, note })
+    await recordTry(trx, id, { status, ms, start, note })
     if (changed === 0 || isCallback || webhook.disabled_at !== null) return null
     await trx('webhooks').where({ id: webhookId }).whereNull('failing_since').update({ failing_since: trx.fn.now() })
     const reason = isGone ? 'gone' : webhook.isFailing ? 'failing' : null
@@ -212,20 +210,39 @@ export async function listDeliveries(
     .orderBy('id', 'desc')
     .limit(limit)
     .select<DeliveryRow[]>('*')
-  return rows.map((row) => ({
-    id: publicId('delivery', row.id),
-    event: publicId('event', row.event_id),
-    type: row.type,
-    url: row.url,
-    status: row.status,
-    tries: row.tries,
-    answerStatus: row.answer_status,
-    answerMs: row.answer_ms,
-    note: row.note,
-    createdAt: row.created_at.toISOString(),
-    nextTryAt: row.status === 'queued' ? row.next_try_at.toISOString() : null,
-    finishedAt: row.finished_at?.toISOString() ?? null,
-  }))
+  return rows.map(presentDelivery)
+}
+
+/** What the owner of a webhook sees of a delivery in a list. */
+const presentDelivery = (row: DeliveryRow): ShownDelivery => ({
+  id: publicId('delivery', row.id),
+  event: publicId('event', row.event_id),
+  type: row.type,
+  url: row.url,
+  status: row.status,
+  tries: row.tries,
+  answerStatus: row.answer_status,
+  answerMs: row.answer_ms,
+  note: row.note,
+  createdAt: row.created_at.toISOString(),
+  nextTryAt: row.status === 'queued' ? row.next_try_at.toISOString() : null,
+  finishedAt: row.finished_at?.toISOString() ?? null,
+})
+
+/** A delivery with where and what was sent, and its tries, the newest first. */
+export type DeliveryDetails = { delivery: ShownDelivery; url: string; body: string; tries: ShownTry[] }
+
+/** The details of a delivery; null if the webhook has none of that id. */
+export async function findDelivery(db: Db, webhookId: WebhookId, id: DeliveryId): Promise<DeliveryDetails | null> {
+  const row = await db('webhook_deliveries as d')
+    .join('webhooks as w', 'w.id', 'd.webhook_id')
+    .where({ 'd.id': id, 'd.webhook_id': webhookId })
+    .first<(DeliveryRow & { body: string; sent_to: string }) | undefined>(
+      'd.*',
+      db.raw('coalesce(d.url, w.url) AS sent_to'),
+    )
+  if (!row) return null
+  return { delivery: presentDelivery(row), url: row.sent_to, body: row.body, tries: await listTries(db, id) }
 }
 
 /** Sends an event again: the same id and bytes, with a full set of tries. @returns false if there is no such event */

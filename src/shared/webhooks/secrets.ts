@@ -57,6 +57,9 @@ export const shownSecret = (secret: Buffer): string => `whsec_${secret.toString(
 /** What is signed: the event's id, the try's time in Unix seconds, and the bytes that are sent. */
 export type Signed = { id: string; timestamp: number; body: string }
 
+/** What every event is sent with, next to what signs it. */
+export const EVENT_HEADERS = { 'content-type': 'application/json', 'user-agent': 'tollgate' } as const
+
 /** The headers of a try by Standard Webhooks 1.0: a signature by each secret. */
 export const signedHeaders = ({ id, timestamp, body }: Signed, secrets: readonly Buffer[]): Record<string, string> => ({
   'webhook-id': id,

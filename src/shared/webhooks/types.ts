@@ -27,6 +27,7 @@ export const OPERATOR_TYPES = [
   'mail.dead',
   'upstream.unhealthy',
   'upstream.recovered',
+  'upstream.key.failed',
   'reconciler.refunded',
 ] as const
 

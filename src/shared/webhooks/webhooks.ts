@@ -16,6 +16,8 @@ export type Webhook = {
   createdAt: string
   disabledAt: string | null
   disabledReason: DisabledReason | null
+  /** The first failed try since the last success; null: the last try succeeded. */
+  failingSince: string | null
 }
 
 /** Whose webhooks: an account's, or the operators' (null). */
@@ -28,9 +30,10 @@ type WebhookRow = {
   created_at: Date
   disabled_at: Date | null
   disabled_reason: DisabledReason | null
+  failing_since: Date | null
 }
 
-const COLUMNS = ['id', 'url', 'types', 'created_at', 'disabled_at', 'disabled_reason'] as const
+const COLUMNS = ['id', 'url', 'types', 'created_at', 'disabled_at', 'disabled_reason', 'failing_since'] as const
 
 const shown = (row: WebhookRow): Webhook => ({
   id: publicId('webhook', row.id),
@@ -39,6 +42,7 @@ const shown = (row: WebhookRow): Webhook => ({
   createdAt: row.created_at.toISOString(),
   disabledAt: row.disabled_at?.toISOString() ?? null,
   disabledReason: row.disabled_reason,
+  failingSince: row.failing_since?.toISOString() ?? null,
 })
 
 const owned = (db: Db | Trx, owner: Owner) => db('webhooks').where({ account_id: owner }).whereNotNull('url')

@@ -7,7 +7,7 @@ import { imagesOutput, mediaOutput } from '../../shared/calls/stored-answers.ts'
 import { shapeAsCame } from '../../shared/terms/media-rows.ts'
 import type { CameAs } from '../../shared/terms/media-rows.ts'
 import type { MediaPrice } from '../../shared/terms/pricing.ts'
-import { settledPictures } from '../../shared/terms/pricing.ts'
+import { pricedAs, settledPictures } from '../../shared/terms/pricing.ts'
 import type { MediaRequest } from '../../shared/requests/requests.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
@@ -62,15 +62,16 @@ export async function collectMedia(
   const [first, ...more] = stored.map(({ url }) => url) as [string, ...string[]]
   const created = Math.floor(Date.now() / 1000)
   const pictures = { came, pictures: stored.length, charged: call.charged }
+  const price = call.price as MediaPrice
   return {
     is: 'settled',
     settlement: {
-      cost: asked ? settledPictures(call.price as MediaPrice, asked, pictures) : call.charged,
+      cost: asked ? settledPictures(price, asked, pictures) : call.charged,
       tokens: null,
       costMicroUsd: spent.total,
       upstream: route.upstream.name,
       resultUrl: first,
-      ...(model.modality === 'image' && { pictures: stored.length, moreResultUrls: more }),
+      ...(asked && { pictures: stored.length, came: pricedAs(price, asked, came), moreResultUrls: more }),
       output: wantsBytes(asked)
         ? imagesOutput(
             created,

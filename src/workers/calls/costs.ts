@@ -6,6 +6,7 @@ import type { MediaShape } from '../../shared/terms/media-rows.ts'
 import type { Tokens } from '../../shared/terms/pricing.ts'
 import { chatCost, mediaMicroUsd, searchCost, speechCost } from '../../shared/terms/pricing.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
+import type { CallRequest } from '../../shared/requests/requests.ts'
 import type { UpstreamUsage } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 import { trustedUsage } from '../upstreams/trusted-usage.ts'
@@ -60,6 +61,25 @@ export const searchMicroUsd = ({ cost }: Pick<Route, 'cost'>, searches: number):
 /** What a number of characters of speech costs at a route, by the catalogue. */
 export const speechMicroUsd = ({ cost }: Pick<Route, 'cost'>, characters: number): number | null =>
   cost && 'perCharacter' in cost ? speechCost(cost, characters) : null
+
+/** Characters, searches and the like are the same at every route: any number shows which costs less. */
+const ANY_NUMBER = 1000
+
+/** What a call is expected to cost at a route, by its estimate and the catalogue; null if that is unknown. */
+export function expectedMicroUsd(
+  route: Pick<Route, 'cost'>,
+  estimate: Tokens,
+  request: CallRequest | null,
+): number | null {
+  const { cost } = route
+  if (!cost) return null
+  if ('perTokens' in cost) return chatCost(cost, estimate)
+  return (
+    searchMicroUsd(route, ANY_NUMBER) ??
+    speechMicroUsd(route, ANY_NUMBER) ??
+    shapeMicroUsd(route, (request ?? {}) as MediaShape)
+  )
+}
 
 /**
  * HTTP statuses that may come from something between us and the upstream, which gives up while the upstream goes on:

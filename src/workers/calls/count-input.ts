@@ -33,7 +33,7 @@ async function answerCount(deps: WorkerDeps, { data }: Job<CountJob>): Promise<v
 
 /** The count of the model's first upstream; null if its protocol has none. @throws UpstreamError */
 async function countOf(deps: WorkerDeps, data: CountJob, signal: AbortSignal): Promise<number | null> {
-  const [catalogue, request] = await Promise.all([
+  const [catalogue, { request }] = await Promise.all([
     deps.catalogue.at(data.catalogueVersion),
     deps.queues.requests.read(data),
   ])

@@ -38,7 +38,7 @@ import type { Outcome, Run } from './run-call.ts'
 import { aboutRun, failedAt, isUnsent, upstreamFailure } from './run-call.ts'
 import { runChat } from './run-chat.ts'
 import { runEmbedding } from './run-embedding.ts'
-import { cancelTask, runMedia } from './run-media.ts'
+import { cancelTask, runMedia, triesOf } from './run-media.ts'
 import { runModeration } from './run-moderation.ts'
 import { runRerank } from './run-rerank.ts'
 import { runSpeech } from './run-speech.ts'
@@ -159,17 +159,20 @@ async function work(
   { call, held }: Pick<Run, 'call' | 'held'>,
   { job, traceparent, room }: Handed & { room: AnswerRoom },
 ): Promise<Outcome> {
-  const request = await deps.queues.requests.read(job.data)
+  const { request, written } = await deps.queues.requests.read(job.data)
   const { ending } = held
   // What an interrupted attempt has cost is unknown.
   const spent = new Spending(call.resumed ? null : 0)
   const run: Run = {
     call,
     job: { ...job.data, request },
+    written,
     held,
     signal: ending.signal,
     maybeSent: false,
     upstream: call.upstream,
+    key: call.upstreamKey,
+    tries: triesOf(call),
     bounds: boundsOf(call, model, request, job.data),
     spent,
     room,
@@ -180,11 +183,20 @@ async function work(
   const update = publishBegun(deps, call)
   try {
     const outcome = await askUpstreams(deps, model, run).catch((error: unknown) => outcomeOf(deps, run, error))
-    return outcome.is === 'failed' ? { ...outcome, costMicroUsd: spent.total, upstream: run.upstream } : outcome
+    return ended(run, outcome)
   } finally {
     clearTimeout(deadline)
     clearTimeout(update)
   }
+}
+
+/** An outcome with what is known of the tries. */
+function ended(run: Run, outcome: Outcome): Outcome {
+  const { key: upstreamKey, tries: all, spent, upstream } = run
+  const tries = all.length > 1 || all.some(({ error }) => error !== null) ? all : undefined
+  if (outcome.is === 'failed') return { ...outcome, costMicroUsd: spent.total, upstream, upstreamKey, tries }
+  if (outcome.is !== 'settled') return outcome
+  return { ...outcome, settlement: { ...outcome.settlement, upstreamKey, tries } }
 }
 
 /** What a call's upstream can have used, by its request: a chat's, or that of embeddings. */
@@ -292,11 +304,10 @@ async function finish(deps: WorkerDeps, call: BegunCall, { job, token }: Handed,
   }
 }
 
-const refundOf = ({ attempt }: BegunCall, { costMicroUsd, upstream }: Outcome & { is: 'failed' }): RefundGuard => ({
-  attempt,
-  costMicroUsd,
-  upstream,
-})
+const refundOf = (
+  { attempt }: BegunCall,
+  { costMicroUsd, upstream, upstreamKey, tries }: Outcome & { is: 'failed' },
+): RefundGuard => ({ attempt, costMicroUsd, upstream, upstreamKey, tries })
 
 /** Removes the request and the files of a job. */
 async function forget({ db, queues }: WorkerDeps, job: CallJob): Promise<void> {

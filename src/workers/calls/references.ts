@@ -6,7 +6,7 @@ import type { Route } from '../../shared/catalogue/catalogue.ts'
 import { picturesOf, withPictures } from '../../shared/requests/moderations.ts'
 import type { ModerationRequest } from '../../shared/requests/moderations.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/requests/requests.ts'
-import { placeOfUpload } from '../../shared/requests/requests.ts'
+import { addressesOf, placeOfUpload } from '../../shared/requests/requests.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
 import { isAddress } from '../../shared/platform/fields.ts'
@@ -14,12 +14,16 @@ import type { WorkerDeps } from '../deps.ts'
 import type { CallImages, FetchedImage } from '../fetching/call-images.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
-import type { MediaAdapter, Reference } from '../upstreams/adapter.ts'
+import type { MediaAdapter, UpstreamContext } from '../upstreams/adapter.ts'
 import { dataUriOf, handoverOf } from '../upstreams/references.ts'
 import type { Run } from './run-call.ts'
 import { aboutRun, filesOf } from './run-call.ts'
 
 type AnyRequest = ChatRequest | MediaRequest | ModerationRequest
+
+/** Whether a request for media names a picture that may have to be fetched or decoded. */
+const namesPictures = (request: AnyRequest): boolean =>
+  !('messages' in request) && !isModeration(request) && addressesOf(request).length > 0
 
 const isUpload = (url: unknown): url is string => placeOfUpload(url) !== null
 
@@ -31,7 +35,7 @@ const addressesIn = (request: AnyRequest, dialect: Dialect | undefined): string[
         .map(({ url }) => url)
     : isModeration(request)
       ? picturesOf(request).filter(isAddress)
-      : [request.image_url].filter(isAddress)
+      : addressesOf(request).filter(isAddress)
 
 const isModeration = (request: MediaRequest | ModerationRequest): request is ModerationRequest => 'input' in request
 
@@ -55,12 +59,14 @@ export type References = {
   prepare: (route: Route, adapter?: MediaAdapter) => Promise<void>
   /** The request as the route's upstream gets it, once prepared. */
   requestFor: <R extends AnyRequest>(request: R, route: Route, adapter?: MediaAdapter) => R
-  /** The picture that the route uploads, once prepared; undefined if it uploads none. */
-  uploadFor: (request: MediaRequest, route: Route, adapter: MediaAdapter) => Reference | undefined
+  /** The pictures that the route uploads, once prepared: the one at `image_url`, and those of `images` and `mask`. */
+  uploadsFor: (request: MediaRequest, route: Route, adapter: MediaAdapter) => Uploads
 }
 
+type Uploads = Pick<UpstreamContext, 'upload' | 'fetched'>
+
 /** A request that names no pictures. */
-const NONE: References = { prepare: async () => {}, requestFor: (request) => request, uploadFor: () => undefined }
+const NONE: References = { prepare: async () => {}, requestFor: (request) => request, uploadsFor: () => ({}) }
 
 /**
  * Does the work of a call with its pictures. Their host names are resolved first, even if the upstream fetches them:
@@ -77,7 +83,7 @@ export async function withReferences<T>(
   const { dialect } = run.job
   const addresses = addressesIn(request, dialect)
   run.signal.throwIfAborted()
-  if (addresses.length === 0 && !('image_url' in request)) return work(NONE)
+  if (addresses.length === 0 && !namesPictures(request)) return work(NONE)
   const call = { account: run.call.accountId, signal: run.signal, files: filesOf(deps, run) }
   const refusing = (error: unknown): unknown => {
     if (!(error instanceof FetchFailed || error instanceof MediaRefused)) return error
@@ -117,8 +123,8 @@ function referencesOf(named: Asked, images: CallImages, refusing: (error: unknow
       const isSent = handover === 'data' || (handover === 'address' && isUpload((asked as MediaRequest).image_url))
       return isSent ? withData(asked, named.dialect, fetched) : asked
     },
-    uploadFor: ({ image_url: url }, route, adapter) =>
-      url !== undefined && handoverOf(route, adapter) === 'upload' ? fetched.get(url) : undefined,
+    uploadsFor: ({ image_url: url }, route, adapter) =>
+      handoverOf(route, adapter) === 'upload' ? { upload: fetched.get(url ?? ''), fetched } : {},
   }
 }
 
@@ -132,7 +138,7 @@ function wantedBy({ request, dialect }: Asked, route: Route, adapter?: MediaAdap
     case 'address':
       return uploads
     case 'upload':
-      return [(request as MediaRequest).image_url].filter((url) => url !== undefined)
+      return addressesOf(request as MediaRequest)
     case 'data': {
       if (
         'messages' in request &&

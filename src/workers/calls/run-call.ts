@@ -1,9 +1,11 @@
 /** One run of a call's job and its outcome, which the call processor turns into a verb. */
+import type { CallTry, Tried } from '../../shared/calls/tries.ts'
+import type { Written } from '../../shared/chat/written-request.ts'
 import type { BegunCall, Settlement } from '../../shared/calls/types.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { GatewayError } from '../../shared/platform/errors.ts'
-import { RETRY_SECONDS, gatewayError } from '../../shared/platform/errors.ts'
+import { RETRY_SECONDS, SUCCESS, gatewayError } from '../../shared/platform/errors.ts'
 import { failpoint } from '../../shared/platform/process/failpoints.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import { readUpload } from '../../shared/requests/uploads.ts'
@@ -15,10 +17,11 @@ import type { WorkerDeps } from '../deps.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
 import type { CustomersFault } from '../upstreams/adapter.ts'
-import { NOT_ACCEPTED, UpstreamError } from '../upstreams/adapter.ts'
+import { NOT_ACCEPTED, NoKey, UpstreamError } from '../upstreams/adapter.ts'
+import { storedWords } from '../upstreams/quoted-words.ts'
 import type { AnswerRoom } from './answer-room.ts'
 import type { HeldCall } from './held-calls.ts'
-import { failureMicroUsd } from './costs.ts'
+import { expectedMicroUsd, failureMicroUsd } from './costs.ts'
 import type { Spending } from './costs.ts'
 import type { UpstreamFile } from '../upstreams/multipart.ts'
 import type { UsageBounds } from '../upstreams/trusted-usage.ts'
@@ -27,14 +30,19 @@ import type { UsageBounds } from '../upstreams/trusted-usage.ts'
 export type Run = {
   call: BegunCall
   job: CallJob
+  /** Its request as it was written, where that is known. */
+  written: Written | undefined
   /** By which others in this process end it. */
   held: HeldCall
   /** Ends the work, with a reason of `held-calls.ts`: deadline, shutdown, or a disconnected client of a stream. */
   signal: AbortSignal
   /** Whether an upstream may have the request: what was certainly not sent can be handed to another worker. */
   maybeSent: boolean
-  /** The upstream of its last try; null if none was tried. */
+  /** The upstream of its last try, and the key of it; null if none was tried. */
   upstream: string | null
+  key: string | null
+  /** Its tries so far, oldest first. */
+  tries: CallTry[]
   /** What its upstream can have used. */
   bounds: UsageBounds
   /** What its tries have cost so far. */
@@ -53,8 +61,12 @@ export const aboutRun = ({ call, job }: Pick<Run, 'call' | 'job'>) => ({
   attempt: call.attempt,
 })
 
-/** On whose behalf its upstreams are asked. */
-export const callerOf = ({ call, signal }: Run) => ({ account: call.accountId, signal })
+/** On whose behalf its upstreams are asked, and what it is expected to cost at each. */
+export const callerOf = ({ call, signal, job }: Run) => ({
+  account: call.accountId,
+  signal,
+  costOf: (route: Route) => expectedMicroUsd(route, call.estimate, job.request),
+})
 
 /**
  * Whether a call can be handed back as one that this run has not sent. If an earlier run may have sent it, only a call
@@ -76,7 +88,7 @@ export const contextOf = (
 /** How the work on a call ended. */
 export type Outcome =
   | { is: 'settled'; settlement: Settlement }
-  | { is: 'failed'; error: GatewayError; costMicroUsd?: number | null; upstream?: string | null }
+  | ({ is: 'failed'; error: GatewayError; costMicroUsd?: number | null; upstream?: string | null } & Tried)
   /** A submitted task runs on: poll it again after `againAfterMs`, without holding a place meanwhile. */
   | { is: 'pending'; againAfterMs: number }
   /** The call ended, or another attempt took it, while this one worked. */
@@ -106,18 +118,32 @@ export async function sendTo<T>(
 ): Promise<T> {
   run.maybeSent = true
   run.upstream = route.upstream.name
+  run.key = route.upstream.key
+  const sentAt = Date.now()
   failpoint('upstream.sending', run.call.id)
   try {
     const answer = await inSpan(run, route, KINDS[run.call.modality].operation, send, attributesOf)
     failpoint('upstream.answered', run.call.id)
+    run.tries.push(tryOf(run, route, sentAt, null))
     return answer
   } catch (error) {
+    run.tries.push(tryOf(run, route, sentAt, error))
     run.room.release()
     run.spent.add(failureMicroUsd(route, error, run.bounds))
     if (error instanceof UpstreamError && NOT_ACCEPTED.has(error.kind)) run.maybeSent = false
     throw error
   }
 }
+
+/** A try as it is stored. */
+const tryOf = ({ job }: Run, route: Route, sentAt: number, error: unknown): CallTry => ({
+  upstream: route.upstream.name,
+  key: route.upstream.key,
+  status: error === null ? SUCCESS : error instanceof UpstreamError ? error.status : null,
+  error: error === null ? null : storedWords(error, route, job.request),
+  ms: Date.now() - sentAt,
+  at: new Date(sentAt).toISOString(),
+})
 
 /** Asks an upstream something, as a span with the attributes of OpenTelemetry's conventions for generative AI. */
 export function inSpan<T>(
@@ -187,9 +213,17 @@ export function failedAt(
   if (fault !== null && (fault !== 'context_length_exceeded' || modality === 'chat'))
     return { is: 'failed', error: gatewayError(fault, `${FAULTS[fault]} ${REFUNDED}`) }
   const sentence = describeFailure(error)
+  if (error instanceof NoKey) return unavailable(error, sentence)
   return dialectOf(dialect).reportsFailures
     ? (mayPass(error, sentence) ?? upstreamFailure(sentence))
     : upstreamFailure(sentence)
+}
+
+/** The end of a call that no key of an upstream takes now. */
+function unavailable({ readyInMs }: NoKey, sentence: string): Outcome {
+  const retryAfterSeconds = Math.max(1, Math.ceil((readyInMs ?? RETRY_SECONDS * 1000) / 1000))
+  const error = gatewayError('upstream_unavailable', `${sentence} ${REFUNDED}`)
+  return { is: 'failed', error: { ...error, retryAfterSeconds } }
 }
 
 /** The end of a call for which its upstream had no room; null of any other. */
@@ -209,6 +243,7 @@ export function upstreamFailure(sentence: string): Outcome {
 
 /** The public sentence about an upstream's failure. */
 function describeFailure(error: UpstreamError): string {
+  if (error instanceof NoKey && error.cause === undefined) return 'No upstream of this model takes requests now.'
   // Messages about files are public by their class.
   if (isAboutFile(error)) return error.message
   const status = error.status === null ? '' : ` (HTTP ${error.status})`

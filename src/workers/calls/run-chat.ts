@@ -3,6 +3,7 @@ import type { ChatModel, Route } from '../../shared/catalogue/catalogue.ts'
 import type { Settlement } from '../../shared/calls/types.ts'
 import { WORKER_LOST, settleChat } from '../../shared/calls/chat-settlement.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
+import { carryingRoutes } from '../../shared/chat/protocols.ts'
 import { sealFor } from '../../shared/chat/seal.ts'
 import type { ChatPrice } from '../../shared/terms/pricing.ts'
 import { allInput, settledCost } from '../../shared/terms/pricing.ts'
@@ -33,7 +34,8 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
   const settlement = await withReferences(deps, run, (references) => {
     const caller = { ...callerOf(run), prepare: references.prepare }
-    return deps.upstreams.tryRoutes(model, caller, async (route, begun) => {
+    const routes = carryingRoutes(model.routes, request, run.job.dialect)
+    return deps.upstreams.tryRoutes({ ...model, routes }, caller, async (route, begun) => {
       const adapter = deps.upstreams.adapterFor(route, 'chat')
       const asked = { adapter, route, request: references.requestFor(request, route) }
       const answer = await sendTo(run, route, () => ask(deps, run, asked, begun), spanAttributes).catch(
@@ -103,6 +105,7 @@ const chatContextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): Ups
   dialect: run.job.dialect,
   estimatedInput: run.bounds.estimate.input,
   betas: run.job.betas,
+  written: run.written,
   seal: sealFor(config.APP_SECRET, { accountId: run.job.accountId, route: `${route.upstream.name} ${route.model}` }),
   onSkipped: () => log.warn({ ...aboutRun(run), upstream: route.upstream.name }, 'an event was skipped'),
 })

@@ -2,7 +2,9 @@
  * An image or video call at its upstreams: at once, or as a task that is submitted, persisted, polled and collected.
  */
 import type { MediaModel, Model, Route } from '../../shared/catalogue/catalogue.ts'
-import type { UpstreamRef } from '../../shared/calls/types.ts'
+import { keysFor, withKey } from '../../shared/catalogue/catalogue.ts'
+import type { CallTry } from '../../shared/calls/tries.ts'
+import type { BegunCall, UpstreamRef } from '../../shared/calls/types.ts'
 import { routesFor } from '../../shared/catalogue/route-rules.ts'
 import type { MediaRequest } from '../../shared/requests/requests.ts'
 import { failpoint } from '../../shared/platform/process/failpoints.ts'
@@ -46,14 +48,19 @@ export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): P
   // A second submission could be a second bill: a task that cannot be found again is refunded.
   if (!submitted) return upstreamFailure('The worker was lost while the upstream may have had the request.')
   const { route, cost } = submitted
-  const costing = { ...run, call: { ...run.call, upstream: route.upstream.name, costMicroUsd: cost } }
+  const { name: upstream, key: upstreamKey } = route.upstream
+  const costing = { ...run, call: { ...run.call, upstream, upstreamKey, costMicroUsd: cost } }
   if ('done' in submitted) {
     return collectMedia(deps, model, costing, { route, made: submitted.done, asked: askedOf(model, run) })
   }
-  const ref = { ...submitted.ref, asked: askedOf(model, run) }
+  const ref = { ...submitted.ref, asked: askedOf(model, run), ...(run.tries.length > 1 && { tries: run.tries }) }
   if (!(await persist(deps, costing, route, { ref }))) return { is: 'lost' }
   return continueTask(deps, model, { ...costing, call: { ...costing.call, upstreamRef: ref } }, ref)
 }
+
+/** The tries of the submission of a task, as far as they are stored with it. */
+export const triesOf = ({ upstreamRef }: Pick<BegunCall, 'upstreamRef'>): CallTry[] =>
+  (upstreamRef as { tries?: CallTry[] } | null)?.tries ?? []
 
 /** What of an image's request decides its end; of videos nothing does. */
 const askedOf = ({ modality }: MediaModel, { job }: Run): AskedPictures | undefined =>
@@ -69,8 +76,8 @@ async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Su
       const adapter = adapterOf(route)
       const cost = shapeMicroUsd(route, request, request.n)
       const sent = references.requestFor(request, route, adapter)
-      const upload = references.uploadFor(request, route, adapter)
-      const context = { ...contextOf(route, run), upload, files: filesOf(deps, run) }
+      const uploads = references.uploadsFor(request, route, adapter)
+      const context = { ...contextOf(route, run), ...uploads, files: filesOf(deps, run) }
       return sendTo(run, route, async () =>
         adapter.kind === 'direct'
           ? { route, cost, done: await adapter.generate(sent, context) }
@@ -95,7 +102,7 @@ function attachQuote(error: unknown, route: Route, { call, job }: Run): void {
 
 async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted | null> {
   const request = run.job.request as MediaRequest
-  for (const route of model.routes) {
+  for (const route of model.routes.flatMap((one) => keysFor(one).map((key) => withKey(one, key)))) {
     const adapter = deps.upstreams.adapterFor(route, model.modality)
     if (adapter.kind !== 'task' || !adapter.find) continue
     const ref = await adapter.find(request, contextOf(route, run), run.call.startedAt)
@@ -117,13 +124,21 @@ const persist = (
   calls.submitted(
     call.id,
     call.attempt,
-    { upstream: route.upstream.name, ref, costMicroUsd: call.costMicroUsd, progress },
+    { upstream: route.upstream.name, upstreamKey: route.upstream.key, ref, costMicroUsd: call.costMicroUsd, progress },
     pollAfterMs,
   )
 
+/** Where the task of a call is: at the key that has made it, however that stands. Null if it is not configured. */
+function routeOfTask({ routes }: Pick<Model, 'routes'>, { call }: Pick<Run, 'call'>): Route | null {
+  const route = routes.find(({ upstream }) => upstream.name === call.upstream)
+  // Without a name: submitted by a release that knew one key.
+  const key = route?.upstream.keys.find(({ name }) => name === (call.upstreamKey ?? route.upstream.key))
+  return route && key ? withKey(route, key) : null
+}
+
 /** One poll of a submitted task. */
 async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: UpstreamRef): Promise<Outcome> {
-  const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
+  const route = routeOfTask(model, run)
   if (!route) return upstreamFailure('The upstream of this call is no longer configured.')
   const adapter = deps.upstreams.adapterFor(route, model.modality) as TaskMediaAdapter
   try {
@@ -208,7 +223,7 @@ export async function cancelTask(
   model: Model,
   run: Pick<Run, 'call' | 'job' | 'traceparent'>,
 ): Promise<void> {
-  const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
+  const route = routeOfTask(model, run)
   if (!route || !run.call.upstreamRef) return
   if (model.modality !== 'image' && model.modality !== 'video') return
   const adapter = deps.upstreams.adapterFor(route, model.modality)

@@ -3,6 +3,7 @@
  * (docs/api/README.md#addresses-in-requests).
  * It reaches public addresses, and an upstream's own configured origin; nothing else.
  */
+import type { Readable } from 'node:stream'
 import type { Agent } from 'undici'
 import { request } from 'undici'
 import { FairQueue } from '../../shared/platform/fair-queue.ts'
@@ -121,13 +122,46 @@ type Posted = {
   signal: AbortSignal
 }
 
-/** What was answered: taken (2xx), never to be asked again (410), or neither. `retryAfter` as it came. */
-type PostAnswer = { status: number; isTaken: boolean; isGone: boolean; retryAfter: string | null }
+/**
+ * What was answered: taken (2xx), never to be asked again (410), or neither. `retryAfter` as it came; `start`: how the
+ * answer begins, unless it was taken.
+ */
+type PostAnswer = {
+  status: number
+  isTaken: boolean
+  isGone: boolean
+  retryAfter: string | null
+  start: string | null
+}
+
+/** How much of an answer that is no success is read, in bytes, and for how long, in ms. */
+const START = { bytes: 512, ms: 1000 }
+
+/** How an answer begins, as text that can be stored; what comes later than `START.ms` is not waited for. */
+async function startOf(body: Readable): Promise<string> {
+  const pieces: Buffer[] = []
+  const timer = setTimeout(() => body.destroy(), START.ms)
+  try {
+    for await (const piece of body) {
+      pieces.push(piece as Buffer)
+      if (pieces.reduce((sum, { length }) => sum + length, 0) >= START.bytes) break
+    }
+  } catch {
+    // What has come is shown.
+  } finally {
+    clearTimeout(timer)
+  }
+  return Buffer.concat(pieces)
+    .subarray(0, START.bytes)
+    .toString('utf8')
+    .replaceAll(/\p{Cc}/gu, ' ')
+    .trim()
+}
 
 /**
  * Sends one request to an address that a customer chose: follows no redirect, and reads nothing of the answer but its
- * head. It goes over an agent that is made for it alone, and closed with it: the name is looked up once, and the
- * connection goes to what was checked.
+ * head, and of a failure how it begins. It goes over an agent that is made for it alone, and closed with it: the name
+ * is looked up once, and the connection goes to what was checked.
  * @throws FetchFailed if nothing was answered in time; the signal's reason once that has aborted
  */
 async function post(agentFor: (signal: AbortSignal) => Agent, text: string, posted: Posted): Promise<PostAnswer> {
@@ -139,18 +173,21 @@ async function post(agentFor: (signal: AbortSignal) => Agent, text: string, post
   const asked = {
     dispatcher: agent,
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'user-agent': 'tollgate', ...posted.headers },
+    headers: posted.headers,
     body: posted.body,
     signal,
   } as const
   try {
     const answer = await unlessAborted(() => request(url, asked), signal)
-    answer.body.on('error', () => {}).destroy()
     const retryAfter = answer.headers['retry-after']
     const { statusCode: status } = answer
+    const isTaken = status >= 200 && status < 300
+    const start = isTaken ? null : await startOf(answer.body)
+    answer.body.on('error', () => {}).destroy()
     return {
       status,
-      isTaken: status >= 200 && status < 300,
+      start,
+      isTaken,
       isGone: status === 410,
       retryAfter: (Array.isArray(retryAfter) ? retryAfter[0] : retryAfter) ?? null,
     }

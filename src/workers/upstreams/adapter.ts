@@ -6,6 +6,7 @@ import { isWord } from '../../shared/platform/process/log.ts'
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 import type { Seal } from '../../shared/chat/seal.ts'
+import type { Written } from '../../shared/chat/written-request.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
 import type { CameAs } from '../../shared/terms/media-rows.ts'
@@ -38,12 +39,16 @@ export type UpstreamContext = {
   callId: string
   /** The picture whose bytes an adapter that `uploads` sends; absent without one. */
   upload?: Reference | undefined
+  /** Those of an edit that names several pictures or a mask, by their addresses; absent without them. */
+  fetched?: ReadonlyMap<string, Reference> | undefined
   /** The files of the form that the call came as, in their order; absent where it was none. */
   files?: readonly UpstreamFile[] | undefined
   /** The dialect that a chat was asked in; chat completions where it is absent. */
   dialect?: Dialect | undefined
   /** The input that a stream names at its beginning where its upstream does not, in tokens. */
   estimatedInput?: number
+  /** A chat as its client wrote it, for upstreams of its dialect; absent where that is not known. */
+  written?: Written | undefined
   /** The betas of the Messages API that its client asked for (`anthropic-beta`). */
   betas?: readonly string[] | undefined
   /** Of a chat: seals what only this route may read again, and opens it. */
@@ -236,10 +241,18 @@ export const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate
 /** What is wrong with a request that an upstream refuses, where the customer can fix it. */
 export type CustomersFault = 'context_length_exceeded' | 'content_policy'
 
+/**
+ * What a refusal shows of the key that was asked with, or of its model there: a rate limit, a key that is refused, an
+ * account without credit, a model that it does not serve (docs/upstreams/keys.md#health).
+ */
+export type KeyFault = 'limited' | 'refused' | 'empty' | 'no_model'
+
 /** What may be known of a failure besides its kind. */
 export type UpstreamErrorDetails = {
   status?: number
   retryAfterMs?: number | null
+  keyFault?: KeyFault | null
+  resetMs?: number | null
   code?: string | null
   type?: string | null
   said?: string | null
@@ -259,6 +272,10 @@ export class UpstreamError extends Error {
   readonly status: number | null
   /** How long the upstream asked us to wait, in ms. */
   readonly retryAfterMs: number | null
+  /** What it shows of the key; null if nothing. */
+  readonly keyFault: KeyFault | null
+  /** When the limit of the key ends, in ms from now; null where the upstream does not state that. */
+  readonly resetMs: number | null
   /** The upstream's own word for it, such as `rate_limit_exceeded`. */
   readonly code: string | null
   /** Its word for the kind of failure, such as `invalid_request_error`. */
@@ -277,6 +294,8 @@ export class UpstreamError extends Error {
     this.kind = kind
     this.status = details.status ?? null
     this.retryAfterMs = details.retryAfterMs ?? null
+    this.keyFault = details.keyFault ?? null
+    this.resetMs = details.resetMs ?? null
     this.code = wordIn(details.code)
     this.type = wordIn(details.type)
     this.fault = details.fault ?? null
@@ -289,6 +308,26 @@ export class UpstreamError extends Error {
    */
   get said(): string | null {
     return this.#said
+  }
+}
+
+/** No key of a model's upstreams takes the call: none was asked, or the last that could be has refused it. */
+export class NoKey extends UpstreamError {
+  /** In how many ms the first of them takes requests again; null if none does by itself. */
+  readonly readyInMs: number | null
+
+  /** @param last the last refusal; absent if no upstream was asked */
+  constructor(readyInMs: number | null, last?: UpstreamError) {
+    super(last?.kind ?? 'rate_limited', last?.message ?? 'no key of an upstream takes requests now', {
+      ...(last?.status && { status: last.status }),
+      code: last?.code,
+      type: last?.type,
+      said: last?.said,
+      cause: last,
+    })
+    this.name = 'NoKey'
+    this.readyInMs = readyInMs
+    this.quoted = last?.quoted ?? null
   }
 }
 

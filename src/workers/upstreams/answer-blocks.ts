@@ -1,6 +1,7 @@
 /** The numbered blocks of an answer, into which decoders turn the pieces that upstreams send. */
 import type { AnswerEvent, BlockStart } from '../../shared/chat/events.ts'
-import { asFields } from '../../shared/platform/fields.ts'
+import { CALL_SIGNATURE } from '../../shared/chat/canonical.ts'
+import { asFields, isText } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import { ToolCalls } from './tool-calls.ts'
 
@@ -9,9 +10,9 @@ export class OpenBlock {
   private count = 0
   private open: { number: number; kind: string; at: unknown } | null = null
 
-  /** The number of the block that is open, or was last. */
+  /** The number of the block that is open; else of the last one. */
   get number(): number {
-    return this.count - 1
+    return this.open?.number ?? this.count - 1
   }
 
   /** A number for a further block. */
@@ -34,11 +35,11 @@ export class OpenBlock {
     return [...begun, { is: 'delta', block: this.open!.number, text }]
   }
 
-  /** Ends the open block, if there is one. */
-  close(): AnswerEvent[] {
+  /** Ends the open block, if there is one. @param isCut whether the end of the answer cut it off */
+  close(isCut = false): AnswerEvent[] {
     const { open } = this
     this.open = null
-    return open ? [{ is: 'stop', block: open.number }] : []
+    return open ? [{ is: 'stop', block: open.number, ...(isCut && { isCut }) }] : []
   }
 }
 
@@ -46,6 +47,7 @@ export class OpenBlock {
 export class CallEvents {
   private readonly calls = new ToolCalls()
   private readonly numbers = new Map<unknown, number>()
+  private readonly ids = new Map<unknown, string>()
   private readonly open: OpenBlock
 
   constructor(open: OpenBlock) {
@@ -62,19 +64,24 @@ export class CallEvents {
     return this.calls.take(pieces).flatMap((piece) => this.eventsOf(piece))
   }
 
-  /** No more comes. */
-  end(): AnswerEvent[] {
-    const rest = this.calls.end().flatMap((piece) => this.eventsOf(piece))
-    return [...rest, ...[...this.numbers.values()].map((block): AnswerEvent => ({ is: 'stop', block }))]
+  /** No more comes. @param isCut whether the end of the answer may have cut off the last call */
+  end(isCut: boolean): AnswerEvent[] {
+    const rest = this.calls.end(isCut).flatMap((piece) => this.eventsOf(piece))
+    const stops = [...this.numbers].map(([index, block]): AnswerEvent => {
+      return isCut && !this.calls.isWhole(Number(index)) ? { is: 'stop', block, isCut } : { is: 'stop', block }
+    })
+    return [...rest, ...stops]
   }
 
   private eventsOf(piece: Fields): AnswerEvent[] {
-    const { index, id, type, function: called, custom } = piece
+    const { index, id, type, function: called, custom, extra_content: extra } = piece
     const { name, arguments: args, input } = asFields(called ?? custom)
     const text = [args, input].find((one) => typeof one === 'string') ?? ''
     const known = this.numbers.get(index)
-    if (known !== undefined) return text === '' ? [] : [{ is: 'delta', block: known, text }]
-    const closed = this.open.close()
+    if (id !== undefined) this.ids.set(index, String(id))
+    const signed = this.signatureOf(asFields(asFields(extra).google).thought_signature, index)
+    if (known !== undefined) return [...signed, ...(text === '' ? [] : [{ is: 'delta' as const, block: known, text }])]
+    const closed = [...this.open.close(), ...signed]
     const block = this.open.take()
     this.numbers.set(index, block)
     const isCustom = type === 'custom' ? { isCustom: true as const } : {}
@@ -82,6 +89,17 @@ export class CallEvents {
       ...closed,
       { is: 'block', block, kind: 'tool_call', id: String(id), name: String(name), ...isCustom },
       ...(text === '' ? [] : [{ is: 'delta' as const, block, text }]),
+    ]
+  }
+
+  /** What Gemini wants back with a call, as a thought of its own in front of it. */
+  private signatureOf(signature: unknown, index: unknown): AnswerEvent[] {
+    if (!isText(signature)) return []
+    const block = this.open.take()
+    const id = this.ids.get(index) ?? ''
+    return [
+      { is: 'block', block, kind: 'reasoning', sealed: signature, format: CALL_SIGNATURE, id },
+      { is: 'stop', block },
     ]
   }
 }

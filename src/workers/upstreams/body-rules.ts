@@ -5,6 +5,7 @@
 import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { Form } from '../../shared/catalogue/route-rules.ts'
 import { UpstreamError } from './adapter.ts'
+import { isFields } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 
 /** The rules of a route. */
@@ -26,7 +27,7 @@ const FORMS: Readonly<Record<Form, (value: unknown) => unknown>> = {
  */
 export function applyRules(body: Fields, { rename, drop, set }: BodyRules): Fields {
   const dressed = { ...body }
-  for (const name of drop) delete dressed[name]
+  for (const name of drop) remove(dressed, name)
   for (const [from, to] of Object.entries(rename)) {
     if (dressed[from] === undefined) continue
     const value = dressed[from]
@@ -35,6 +36,17 @@ export function applyRules(body: Fields, { rename, drop, set }: BodyRules): Fiel
     dressed[name] = form === undefined ? value : formed(value, form, to)
   }
   return { ...dressed, ...set }
+}
+
+/** Removes a field, or one of an object in it (`output_config.effort`), with the object if nothing else is in that. */
+function remove(body: Fields, path: string): void {
+  const [name, inner] = path.split('.', 2) as [string, string?]
+  if (inner === undefined) delete body[name]
+  else if (isFields(body[name])) {
+    const { [inner]: _removed, ...rest } = body[name]
+    if (Object.keys(rest).length > 0) body[name] = rest
+    else delete body[name]
+  }
 }
 
 function formed(value: unknown, form: string, rule: string): unknown {

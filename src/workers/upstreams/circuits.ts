@@ -39,7 +39,7 @@ export type Health = {
 /** When a circuit opens, for how long, and how often a success is reported of an upstream that keeps working. */
 export type BreakerSettings = { failures: number; coolDownMs: number; stillWorksMs: number }
 
-/** Opens after five failures in a row, or at a refused key; after ten seconds one call tests whether it may close. */
+/** Opens after five failures in a row; after ten seconds one call tests whether it may close. */
 const BREAKER: BreakerSettings = { failures: 5, coolDownMs: 10_000, stillWorksMs: 60_000 }
 
 /**
@@ -117,7 +117,6 @@ class CircuitState {
   private readonly settings: BreakerSettings
   private readonly listener: HealthListener
   private coolsUntil = 0
-  private servesFrom = 0
   private isKnownToWork = false
   private toldToWorkAt = 0
 
@@ -138,33 +137,20 @@ class CircuitState {
   }
 
   get state(): UpstreamHealth['state'] {
-    return this.servesFrom > Date.now() ? 'open' : STATES[this.breaker.state]
+    return STATES[this.breaker.state]
   }
 
   openUntil(): number {
     const { state } = this.breaker
-    if (this.servesFrom > Date.now()) return this.servesFrom
     if (state === BreakerState.HalfOpen) return Number.MAX_SAFE_INTEGER
     return state === BreakerState.Open && this.coolsUntil > Date.now() ? this.coolsUntil : 0
   }
 
   /** The breaker would refuse work while it is open and hold it while it tests: such work is done past it. */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      const result = await (this.openUntil() === 0 ? this.breaker.execute(work) : work())
-      if (this.openUntil() === 0) this.tellWorks()
-      return result
-    } catch (error) {
-      if (error instanceof UpstreamError && error.kind === 'not_served') this.open()
-      throw error
-    }
-  }
-
-  /** Opens at once: a refused key and a spent quota do not go away by themselves. */
-  private open(): void {
-    const isOpen = this.openUntil() > 0
-    this.servesFrom = Date.now() + this.settings.coolDownMs
-    if (!isOpen) this.tellOpened()
+    const result = await (this.openUntil() === 0 ? this.breaker.execute(work) : work())
+    if (this.openUntil() === 0) this.tellWorks()
+    return result
   }
 
   private tellOpened(): void {

@@ -4,6 +4,7 @@
  */
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { ChatAdapter, TakeEvent, UpstreamContext } from './adapter.ts'
+import { readCut } from '../../shared/chat/cut-json.ts'
 import { asFields, listOf } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 
@@ -113,17 +114,25 @@ function customCall(call: Fields, names: ReadonlySet<unknown>): Fields {
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /**
- * The one text of the arguments of a function that replaces a custom tool; all of them if the model has
- * written something else.
+ * The one text of the arguments of a function that replaces a custom tool, also of arguments that were cut off or have
+ * another name for it, and of a JSON text; all of them if the model has written something else.
  */
 export function inputOf(args: unknown): string {
+  const text = textOf(args)
+  const { input, ...others } = readCut(text)
+  const [only, ...more] = Object.values(others)
+  if (typeof input === 'string') return input
+  if (typeof only === 'string' && more.length === 0) return only
+  return text.trim() === '{}' ? '' : textIn(text)
+}
+
+/** The text that a JSON text is; the text itself where it is none. */
+function textIn(text: string): string {
   try {
-    const { input } = asFields(JSON.parse(textOf(args)))
-    if (typeof input === 'string') return input
+    return textOf(JSON.parse(text)) || text
   } catch {
-    // No JSON: a model that was cut, or that took the text for the arguments.
+    return text
   }
-  return textOf(args)
 }
 
 /**

@@ -5,13 +5,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { saysAnything } from '../../shared/chat/deltas.ts'
 import { isWord } from '../../shared/platform/process/log.ts'
-import type { CustomersFault, FailureKind } from './adapter.ts'
+import type { CustomersFault, FailureKind, KeyFault } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
+import { limitEndsInMs, retryAfterMs } from './pauses.ts'
 import { asFields, isFields, isText, objectOf } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
-
-/** The longest pause that an upstream may ask for, in ms: beyond it a call would rather fail. */
-const MAX_RETRY_AFTER_MS = 60_000
 
 /** The most characters of an upstream's own words. */
 const MAX_QUOTE = 300
@@ -67,6 +65,7 @@ const TOO_LONG_SENTENCE = new RegExp(
     'token (count|limit)\\b.*(exceed|:)',
     'range of input length',
     'reduce (the|your) (length|prompt|messages)',
+    'exceeds? (the )?context limit',
   ].join('|'),
   'i',
 )
@@ -105,6 +104,9 @@ const OF_CONTENT_SENTENCE = new RegExp(
     'usage polic',
     '(inappropriate|sensitive|unsafe|harmful) (content|words?)',
     'content violates',
+    'content exists risk',
+    'blocked (due to|by) safety',
+    'prohibited_content',
   ].join('|'),
   'i',
 )
@@ -153,17 +155,36 @@ function kindOfStatus(status: number): FailureKind {
   return status >= 500 ? 'unknown' : 'rejected'
 }
 
+type Meaning = { kind: FailureKind; fault?: CustomersFault; keyFault?: KeyFault }
+
 /** What an error means for the request, or for the credit that pays it; null if it concerns neither. */
-function meaningOf(error: Fields, status: number | null): { kind: FailureKind; fault?: CustomersFault } | null {
+function meaningOf(error: Fields, status: number | null): Meaning | null {
   const words = wordsOf(error).map((word) => word.toLowerCase())
   const sentence = OF_REQUEST.has(status) ? (messageIn(error) ?? '') : ''
   const says = (codes: ReadonlySet<string>, pattern: RegExp, text = sentence): boolean =>
     words.some((word) => codes.has(word)) || pattern.test(text)
-  if (says(QUOTA, QUOTA_SENTENCE, messageIn(error) ?? '')) return { kind: 'not_served' }
+  if (says(QUOTA, QUOTA_SENTENCE, messageIn(error) ?? '')) return { kind: 'not_served', keyFault: 'empty' }
   if (status === 429 || words.some((word) => WORDS[word] === 'rate_limited')) return null
   if (says(OF_CONTENT, OF_CONTENT_SENTENCE)) return { kind: 'rejected', fault: 'content_policy' }
   if (status === 413 || says(TOO_LONG, TOO_LONG_SENTENCE)) return { kind: 'rejected', fault: 'context_length_exceeded' }
   return null
+}
+
+/** What a 404 may be about that is not a model: a customer can name what does not exist. */
+const OF_ANOTHER_THING =
+  /\b(file|image|picture|response|item|conversation|document|container|video|url|tool|prompt)s?\b/i
+
+/** What a refusal shows of the key; null if nothing. @param status of HTTP, or as the answer states it */
+function keyFaultOf(kind: FailureKind, status: number | null, error: Fields): KeyFault | null {
+  if (kind === 'rate_limited') return 'limited'
+  if (kind !== 'not_served') return null
+  const words = wordsOf(error).map((word) => word.toLowerCase())
+  const isMissing = status === 404 || (status === null && /not_found/.test(words.join(' ')))
+  if (status === 402) return 'empty'
+  if (!isMissing) return 'refused'
+  const sentence = messageIn(error) ?? ''
+  const isOfModel = words.includes('model_not_found') || /\bmodel\b/i.test(sentence) || !OF_ANOTHER_THING.test(sentence)
+  return isOfModel ? 'no_model' : null
 }
 
 /** The failure that an HTTP answer other than 2xx is. `body` is its text, JSON or not. */
@@ -176,6 +197,8 @@ export function statusFailure(status: number, headers: IncomingHttpHeaders, body
   return new UpstreamError(kind, `HTTP ${status}${inBrackets(words)}`, {
     status,
     retryAfterMs: kind === 'rejected' || kind === 'not_served' ? null : retryAfterMs(headers),
+    keyFault: meaning?.keyFault ?? keyFaultOf(kind, status, error),
+    resetMs: kind === 'rate_limited' ? limitEndsInMs(headers) : null,
     code: isText(falType) ? falType : words[0],
     type: textIn(error.type),
     said: quote(messageIn(error) ?? body),
@@ -198,6 +221,7 @@ export function failureIn(body: unknown, event?: string): UpstreamError | null {
   const meaning = meaningOf(error, code)
   const kind = meaning?.kind ?? known ?? (code === null ? 'unknown' : kindOfStatus(code))
   return new UpstreamError(kind, `an error in the answer${inBrackets(words)}`, {
+    keyFault: meaning?.keyFault ?? keyFaultOf(kind, code, error),
     code: words[0],
     type: textIn(error.type),
     said: quote(messageIn(error) ?? JSON.stringify(found)),
@@ -279,20 +303,6 @@ export function transportFailure(error: unknown, signal: AbortSignal): UpstreamE
  * Whether a signal's reason is that time was over: `AbortSignal.timeout` names it so, and so does a call's deadline.
  */
 const isTimeout = (reason: unknown): boolean => reason instanceof Error && reason.name === 'TimeoutError'
-
-/** How long an answer's headers ask to wait, in ms, at most MAX_RETRY_AFTER_MS; null where they do not. */
-export function retryAfterMs(headers: IncomingHttpHeaders, now = Date.now()): number | null {
-  const ms = Number.parseFloat(String(headers['retry-after-ms'] ?? ''))
-  const asked = Number.isFinite(ms) ? ms : pauseOf(String(headers['retry-after'] ?? ''), now)
-  return asked === null ? null : Math.min(Math.max(0, Math.ceil(asked)), MAX_RETRY_AFTER_MS)
-}
-
-function pauseOf(header: string, now: number): number | null {
-  if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Number(header) * 1000
-  // Date.parse takes nearly anything, `-5` too, for a date; an HTTP date begins with its day's name.
-  const date = /^[a-z]{3},/i.test(header) ? Date.parse(header) : Number.NaN
-  return Number.isNaN(date) ? null : date - now
-}
 
 /** The object that describes the error, in whichever envelope: `{error: {…}}`, `{error: "…"}`, `{detail: …}`. */
 function errorOf(body: unknown): Fields {

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { Agent, buildConnector } from 'undici'
 import type { Dispatcher } from 'undici'
+import type { Authorize } from '../../shared/catalogue/authorization.ts'
 import type { Upstream } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamContext } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
@@ -41,21 +42,18 @@ const TIMEOUTS: Timeouts = {
 /** How much of an error's body is read, in bytes: enough for its message. */
 const MAX_ERROR_BYTES = 64 * 1024
 
-/** One request. `path` is added to the upstream's base address; `url` is one that the upstream itself named. */
+/**
+ * One request. `text`: JSON that is sent as it is. `path` is added to the upstream's base address; `url` is one that
+ * the upstream itself named.
+ */
 export type UpstreamRequest = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   kind: RequestKind
-  body?: { json: unknown } | { parts: readonly FormPart[] }
+  body?: { json: unknown } | { text: string } | { parts: readonly FormPart[] }
   headers?: Record<string, string>
   /** About how long its answer is, in bytes, where that is known better than by its kind. */
   expectedBytes?: number
 } & ({ path: string } | { url: string })
-
-/** How a protocol presents its key. */
-export type Authorize = (apiKey: string) => Record<string, string>
-
-/** `Authorization: Bearer <key>`, as most upstreams want it. */
-export const bearer: Authorize = (key) => ({ authorization: `Bearer ${key}` })
 
 /** HTTP in one protocol's name. */
 export type UpstreamHttp = {
@@ -173,6 +171,7 @@ function optionsFor(
 ): Dispatcher.DispatchOptions {
   const { origin, pathname, search } = addressOf(request, upstream)
   const { method, body } = request
+  const json = jsonOf(body)
   const encoded = body && 'parts' in body ? encodeForm(body.parts) : null
   return {
     origin,
@@ -186,13 +185,19 @@ function optionsFor(
       'user-agent': 'tollgate',
       ...(method === 'POST' && { 'idempotency-key': callId }),
       ...(traceparent && { traceparent }),
-      ...(body && 'json' in body && { 'content-type': 'application/json' }),
+      ...(json !== null && { 'content-type': 'application/json' }),
       ...encoded?.headers,
       ...request.headers,
       ...ownHeaders(upstream, authorize),
     },
-    body: encoded?.body ?? (body && 'json' in body ? JSON.stringify(body.json) : null),
+    body: encoded?.body ?? json,
   }
+}
+
+/** The JSON of a body; null of any other. */
+function jsonOf(body: UpstreamRequest['body']): string | null {
+  if (body === undefined || 'parts' in body) return null
+  return 'text' in body ? body.text : JSON.stringify(body.json)
 }
 
 /** Whether a status is that of an answer, and not of an error. */

@@ -1,16 +1,16 @@
 /**
  * Tools for upstreams that know functions of plain names alone. A custom tool, which takes one text that is no JSON, is
- * a function of one text; a tool of a namespace has its name in front; and the calls of both come back as they were
- * asked for.
+ * a function of one text; a tool of a namespace has its name in front; names and ids have the form that the protocol
+ * takes. Calls come back under the names that they were asked for, and with ids that no earlier call has.
  */
-import { createHash } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
+import { decodedTwice } from '../../shared/chat/arguments.ts'
 import type { Block, CanonicalChat, Tool, ToolCall } from '../../shared/chat/canonical.ts'
 import type { AnswerEvent } from '../../shared/chat/events.ts'
+import type { Carries } from '../../shared/chat/features.ts'
 import { ONE_TEXT, inputOf, withFormat } from './custom-tools.ts'
+import { CallIds, SafeNames } from './sent-names.ts'
 import type { Decoder } from './translation.ts'
-
-/** The longest name that every upstream takes, in characters. */
-const MAX_NAME = 64
 
 /** What a tool is called by its client, and of which kind it is. */
 type Asked = Pick<ToolCall, 'name' | 'namespace' | 'isCustom'>
@@ -19,19 +19,25 @@ type Asked = Pick<ToolCall, 'name' | 'namespace' | 'isCustom'>
 export type Plain = { chat: CanonicalChat; restoring: (decoder: Decoder) => Decoder }
 
 /** The chat with functions of plain names in the place of other tools. */
-export function withPlainTools(chat: CanonicalChat): Plain {
-  const isPlain = chat.tools.every(({ kind, namespace }) => kind === 'function' && namespace === undefined)
-  const asked = new Map(chat.tools.map((tool) => [plainName(tool), askedOf(tool)]))
+export function withPlainTools(chat: CanonicalChat, carries: Carries): Plain {
+  const names = new SafeNames(carries.longestName)
+  const ids = new CallIds(carries)
+  const nameOf = (tool: { name: string; namespace?: string | undefined }): string => names.of(wholeName(tool))
+  const asked = new Map(chat.tools.map((tool) => [nameOf(tool), askedOf(tool)]))
   const { toolChoice: choice } = chat
   const plain: CanonicalChat = {
     ...chat,
-    turns: chat.turns.map((turn) => ({ ...turn, blocks: turn.blocks.map(plainBlock) })),
-    tools: chat.tools.map(functionOf),
+    turns: chat.turns.map((turn) => ({ ...turn, blocks: plainBlocks(turn.blocks, ids, nameOf) })),
+    tools: chat.tools.map((tool) => functionOf(tool, nameOf(tool))),
     ...(typeof choice === 'object' && {
-      toolChoice: { tool: plainName({ name: choice.tool, namespace: choice.namespace }) },
+      toolChoice: { tool: nameOf({ name: choice.tool, namespace: choice.namespace }) },
     }),
   }
-  return { chat: plain, restoring: (decoder) => (isPlain ? decoder : new RestoredCalls(decoder, asked)) }
+  return {
+    chat: plain,
+    restoring: (decoder) =>
+      new RestoredCalls(decoder, ids, (name) => asked.get(name) ?? { name: names.asked(name) ?? name }),
+  }
 }
 
 const askedOf = ({ kind, name, namespace }: Tool): Asked => ({
@@ -40,25 +46,34 @@ const askedOf = ({ kind, name, namespace }: Tool): Asked => ({
   ...(kind === 'custom' && { isCustom: true as const }),
 })
 
-/** The name with that of its namespace in front; of a name that is too long a part and a digest of all. */
-function plainName({ name, namespace }: { name: string; namespace?: string | undefined }): string {
-  if (namespace === undefined) return name
-  const whole = `${namespace}__${name}`
-  if (whole.length <= MAX_NAME) return whole
-  const digest = createHash('sha256').update(whole).digest('hex').slice(0, 8)
-  return `${whole.slice(0, MAX_NAME - digest.length - 1)}_${digest}`
+/** The name with that of its namespace in front. */
+const wholeName = ({ name, namespace }: { name: string; namespace?: string | undefined }): string =>
+  namespace === undefined ? name : `${namespace}__${name}`
+
+/** Blocks whose calls are of functions. What a vendor wants back with a call goes along under its id. */
+function plainBlocks(blocks: readonly Block[], ids: CallIds, nameOf: (call: ToolCall) => string): Block[] {
+  const sent = new Map<string, string>()
+  const plain = blocks.map((block): Block => {
+    if (block.kind === 'tool_result') return { ...block, callId: ids.ofResult(block.callId) }
+    if (block.kind !== 'tool_call') return block
+    const { isCustom, namespace: _namespace, ...call } = block
+    const id = ids.ofCall(block.id)
+    sent.set(block.id, id)
+    return {
+      ...call,
+      id,
+      name: nameOf(block),
+      args: isCustom ? JSON.stringify({ input: block.args }) : decodedTwice(block.args),
+    }
+  })
+  return plain.map((block) => {
+    const id = block.kind === 'reasoning' ? sent.get(block.id ?? '') : undefined
+    return id === undefined ? block : ({ ...block, id } as Block)
+  })
 }
 
-function plainBlock(block: Block): Block {
-  if (block.kind !== 'tool_call' || (!block.isCustom && block.namespace === undefined)) return block
-  const { isCustom, namespace, ...call } = block
-  const args = isCustom ? JSON.stringify({ input: block.args }) : block.args
-  return { ...call, name: plainName({ name: block.name, namespace }), args }
-}
-
-function functionOf(tool: Tool): Tool {
+function functionOf(tool: Tool, name: string): Tool {
   const { namespace: _namespace, format, ...rest } = tool
-  const name = plainName(tool)
   if (tool.kind === 'function') return { ...rest, name }
   const description = withFormat(tool.description, format)
   return { ...rest, kind: 'function', name, schema: ONE_TEXT, ...(description !== undefined && { description }) }
@@ -70,16 +85,23 @@ function functionOf(tool: Tool): Tool {
  */
 class RestoredCalls implements Decoder {
   private readonly held = new Map<number, string>()
+  private readonly ids = new Map<string, string>()
   private readonly decoder: Decoder
-  private readonly asked: ReadonlyMap<string, Asked>
+  private readonly earlier: CallIds
+  private readonly asked: (name: string) => Asked
 
-  constructor(decoder: Decoder, asked: ReadonlyMap<string, Asked>) {
+  constructor(decoder: Decoder, earlier: CallIds, asked: (name: string) => Asked) {
     this.decoder = decoder
+    this.earlier = earlier
     this.asked = asked
   }
 
   get isFinished(): boolean {
     return this.decoder.isFinished
+  }
+
+  get isCut(): boolean {
+    return this.decoder.isCut === true
   }
 
   usageIn: Decoder['usageIn'] = (event) => this.decoder.usageIn(event)
@@ -91,10 +113,12 @@ class RestoredCalls implements Decoder {
 
   private restore(event: AnswerEvent): AnswerEvent[] {
     if (event.is === 'block' && event.kind === 'tool_call') {
-      const asked = this.asked.get(event.name)
-      if (asked?.isCustom) this.held.set(event.block, '')
-      return [{ ...event, ...asked }]
+      const asked = this.asked(event.name)
+      if (asked.isCustom) this.held.set(event.block, '')
+      return [{ ...event, ...asked, id: this.idOf(event.id) }]
     }
+    if (event.is === 'block' && event.kind === 'reasoning' && event.id !== undefined)
+      return [{ ...event, id: this.idOf(event.id) }]
     const held = 'block' in event ? this.held.get(event.block) : undefined
     if (held === undefined) return [event]
     if (event.is === 'delta') this.held.set(event.block, held + event.text)
@@ -102,5 +126,13 @@ class RestoredCalls implements Decoder {
     this.held.delete(event.block)
     const text = inputOf(held)
     return [...(text === '' ? [] : [{ is: 'delta' as const, block: event.block, text }]), event]
+  }
+
+  /** The id of a call: another one than its upstream's where an earlier call has that, as clients look results up. */
+  private idOf(id: string): string {
+    if (!this.earlier.has(id)) return id
+    const known = this.ids.get(id) ?? `call_${randomUUID().replaceAll('-', '')}`
+    this.ids.set(id, known)
+    return known
   }
 }

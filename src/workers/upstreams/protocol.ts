@@ -7,13 +7,17 @@ import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { CanonicalChat } from '../../shared/chat/canonical.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
+import { carriesOf } from '../../shared/chat/protocols.ts'
 import { NO_SEAL } from '../../shared/chat/seal.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
+import { writtenOver } from '../../shared/platform/json-edits.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { ChatAdapter, TakeEvent, UpstreamContext } from './adapter.ts'
 import { applyRules } from './body-rules.ts'
 import type { UpstreamHttp, UpstreamRequest } from './http.ts'
 import { withPlainTools } from './plain-tools.ts'
+import { dividedStops, withStopWords } from './stop-words.ts'
+import { orderedTurns } from './turn-order.ts'
 import type { Decoder, Translation } from './translation.ts'
 import { collected, encoded, readChat } from './translation.ts'
 
@@ -51,17 +55,11 @@ export const postOf = (
 
 /** Serves the chats of a protocol. */
 export function protocol(http: UpstreamHttp, parts: ProtocolParts): ChatAdapter {
-  const { dialect, pass, encode, complete = (body) => body } = parts
+  const { dialect } = parts
   async function ask(request: ChatRequest, context: UpstreamContext, stream: boolean, take: TakeEvent): Promise<void> {
-    const isOwn = (context.dialect ?? 'chat') === dialect
-    const { body, translation } = isOwn ? pass(request, context) : translating(request, context)
-    const post = postOf(sentBody(complete(body, stream), context.route, stream), parts, context, stream)
+    const { body, translation } = asked(parts, request, context, stream)
+    const post = { ...postOf(body, parts, context, stream), body: sentAs(body, parts, context) }
     await readChat(await http.body(post, context), translation, context, take)
-  }
-  function translating(request: ChatRequest, context: UpstreamContext) {
-    const { chat, translated } = canonicalFor(request, context)
-    const { body, decoder } = encode(chat, context.route)
-    return { body, translation: translated(decoder) }
   }
   return {
     dialect,
@@ -71,13 +69,45 @@ export function protocol(http: UpstreamHttp, parts: ProtocolParts): ChatAdapter 
   }
 }
 
+/** The body that asks for a chat, and what reads its answer. @throws UpstreamError */
+export function asked(
+  { dialect, pass, encode, complete = (body) => body }: ProtocolParts,
+  request: ChatRequest,
+  context: UpstreamContext,
+  stream: boolean,
+): { body: Fields; translation: Translation } {
+  const isOwn = (context.dialect ?? 'chat') === dialect
+  const { body, translation } = isOwn ? pass(request, context) : translating(encode, request, context)
+  return { body: sentBody(complete(body, stream), context.route, stream), translation }
+}
+
+/** What is sent: in the dialect of its client as that has written it, with what is to be changed. */
+const sentAs = (
+  body: Fields,
+  { dialect }: Pick<ProtocolParts, 'dialect'>,
+  { dialect: own = 'chat', written }: UpstreamContext,
+): { json: Fields } | { text: string } =>
+  written && own === dialect ? { text: writtenOver(written.text, written.fields, body) } : { json: body }
+
+function translating(encode: ProtocolParts['encode'], request: ChatRequest, context: UpstreamContext) {
+  const { chat, translated } = canonicalFor(request, context)
+  const { body, decoder } = encode(chat, context.route)
+  return { body, translation: translated(decoder) }
+}
+
 /** The chat that is asked, and what makes frames of its client's dialect of what the upstream's decoder reads. */
 export function canonicalFor(
   request: ChatRequest,
-  { dialect, callId, estimatedInput = 0, seal: { seal, open } = NO_SEAL }: UpstreamContext,
+  { dialect, callId, route, estimatedInput = 0, seal: { seal, open } = NO_SEAL }: UpstreamContext,
 ): { chat: CanonicalChat; translated: (decoder: Decoder) => Translation } {
   const { canonical, encoder } = dialectOf(dialect)
-  const { chat, restoring } = withPlainTools(canonical(request, open))
+  const carries = carriesOf(route)
+  const said = canonical(request, open)
+  const { chat, restoring } = withPlainTools({ ...said, turns: orderedTurns(said.turns) }, carries)
+  const { sent, applied } = dividedStops(chat.stop, carries)
   const frames = encoder({ request, inputTokens: estimatedInput, callId, seal })
-  return { chat, translated: (decoder) => encoded(restoring(decoder), frames) }
+  return {
+    chat: { ...chat, stop: sent },
+    translated: (decoder) => encoded(withStopWords(restoring(decoder), applied), frames),
+  }
 }

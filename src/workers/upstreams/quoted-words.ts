@@ -4,7 +4,7 @@
  * and accounts. The client's own words stay unchanged.
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
-import type { UpstreamError } from './adapter.ts'
+import { UpstreamError } from './adapter.ts'
 
 /** Statuses of a refusal that is about the request. An error in an answer has none. */
 const OF_REQUEST: ReadonlySet<number | null> = new Set([null, 400, 413, 422])
@@ -29,6 +29,9 @@ const LONG_ID = new RegExp(
   'gi',
 )
 
+/** What vendors' keys and ids begin with. */
+const LIKE_A_KEY = /\b(?:sk|pk|rk|key|org|proj|acct|ws|wrkspc|req)[-_][\w*-]{4,}/gi
+
 /** What names an address, an account or a key. A group that is there is what stays in front of the name. */
 const NAMES: readonly RegExp[] = [
   /[a-z][a-z0-9+.-]*:\/\/[^\s'"`<>)]+/gi,
@@ -37,7 +40,7 @@ const NAMES: readonly RegExp[] = [
   /(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?![\w.])/g,
   /\[?(?<![\w:])(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4}\]?(?::\d{1,5})?/gi,
   /(?<![\w.])(?:localhost|[a-z][a-z0-9-]*)(?::\d{2,5})(?!\w)/gi,
-  /\b(?:sk|pk|rk|key|org|proj|acct|ws|wrkspc|req)[-_][\w*-]{4,}/gi,
+  LIKE_A_KEY,
   LONG_ID,
   new RegExp(String.raw`(\b(?:${OWNERS})s?(?:[ _-](?:id|name))?[:=]?\s+)(?:'[^']*'|"[^"]*"|\`[^\`]*\`)`, 'gi'),
   /(\b(?:[Oo]rgani[sz]ation|[Aa]ccount|[Ww]orkspace|[Pp]roject|[Tt]enant)\s+)[A-Z][\w&.-]*(?:\s+[A-Z][\w&.-]*)*/g,
@@ -48,6 +51,41 @@ export type QuotedTo = { request: object; betas?: readonly string[] | undefined;
 
 const wholeWord = (text: string): RegExp =>
   new RegExp(String.raw`(?<![\w.-])${text.replaceAll(/[^\w]/g, String.raw`\$&`)}(?![\w-])`, 'g')
+
+/** The most characters of a failure that are stored. */
+const MAX_STORED = 500
+
+/** What is in quotes, the inner ones first: JSON may quote a sentence that quotes. */
+const QUOTES = [/'([^']+)'/g, /`([^`]+)`/g, /"([^"]+)"/g]
+
+/** How many words in a row are taken for a quotation of the request. */
+const QUOTATION = 3
+
+/** A text without what it quotes of a request: what is in quotes, and words in a row that are the request's own. */
+function withoutQuotations(text: string, request: unknown): string {
+  const sent = JSON.stringify(request ?? '').replaceAll(/\\[nrt]|\s+/g, ' ')
+  const isSent = (words: string): boolean => words.split(/\s+/).every((word) => sent.includes(word))
+  const words = QUOTES.reduce(
+    (rest, quote) => rest.replaceAll(quote, (whole, inner: string) => (isSent(inner) ? `'${HIDDEN}'` : whole)),
+    text,
+  ).split(/\s+/)
+  const quoted = new Set<number>()
+  for (let at = 0; at + QUOTATION <= words.length; at++)
+    if (sent.includes(words.slice(at, at + QUOTATION).join(' ')))
+      for (let next = at; next < at + QUOTATION; next++) quoted.add(next)
+  return words.map((word, at) => (quoted.has(at) ? HIDDEN : word)).join(' ')
+}
+
+/** A failure for operators: its kind, and the upstream's words without its keys, its headers and the request. */
+export function storedWords(error: unknown, { upstream }: Route, request: unknown): string {
+  if (!(error instanceof UpstreamError)) return 'defect'
+  const secrets = [...upstream.keys.map(({ secret }) => secret), ...Object.values(upstream.headers)]
+  const words = (error.said ?? error.message).replaceAll(/\p{Cc}+/gu, ' ')
+  const masked = secrets.reduce<string>((text, secret) => (secret ? text.replaceAll(secret, HIDDEN) : text), words)
+  return `${error.kind}: ${withoutQuotations(masked.replaceAll(LIKE_A_KEY, HIDDEN), request)}`
+    .slice(0, MAX_STORED)
+    .toWellFormed()
+}
 
 /** The words of a refusal for its client; null if it may read none of them. */
 export function quotedWords({ kind, status, said }: UpstreamError, route: Route, about: QuotedTo): string | null {

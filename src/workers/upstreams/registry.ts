@@ -3,24 +3,30 @@
  *
  * - `adapterFor(route, modality)`: who speaks to a route's upstream.
  * - `tryRoutes(model, caller, work)`: does one piece of work at the model's upstreams in their order, again where
- *   that is safe (`routing.ts`), within each upstream's limit and with regard to its health (`circuits.ts`). For the
- *   submission of media and for whole chats; polls of a task are the processor's own to repeat.
+ *   that is safe (`routing.ts`), within each upstream's limit and with regard to its health (`circuits.ts`) and to that
+ *   of its keys (`pools.ts`). For the submission of media and for whole chats; polls of a task are the processor's own
+ *   to repeat.
  * - `health()`: a snapshot for metrics.
  * - `close()`: at the end of the process; ends requests that still run.
  *
  * A new protocol is one line in `adapters` below.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { anthropicKey, bearer, falKey } from '../../shared/catalogue/authorization.ts'
 import type { Model, Protocol, Route } from '../../shared/catalogue/catalogue.ts'
+import { keysFor, withKey } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/terms/kinds.ts'
 import type { Adapter } from './adapter.ts'
-import { UpstreamError } from './adapter.ts'
-import { anthropicKey, createAnthropicChat } from './anthropic/chat.ts'
+import { NoKey, UpstreamError } from './adapter.ts'
+import { createAnthropicChat } from './anthropic/chat.ts'
 import { BACKOFF_MS, nextAttempt } from './routing.ts'
-import type { FailedTry } from './routing.ts'
+import type { FailedTry, Target } from './routing.ts'
+import { Latencies, orderedRoutes } from './order.ts'
+import { Pools, targetsOf } from './pools.ts'
+import type { KeyListener } from './pools.ts'
 import { createHealth } from './circuits.ts'
 import type { BreakerSettings, Caller, HealthListener, UpstreamHealth } from './circuits.ts'
-import { bearer, createConnections } from './http.ts'
+import { createConnections } from './http.ts'
 import type { Connections, Timeouts } from './http.ts'
 import { createOpenaiChat } from './openai/chat.ts'
 import { createOpenaiEmbeddings } from './openai/embeddings.ts'
@@ -32,7 +38,7 @@ import { createOpenaiTranscriptions } from './openai/transcriptions.ts'
 import { openaiVideos } from './openai/videos.ts'
 import { createTaskAdapter } from './tasks/engine.ts'
 import type { TaskPreset } from './tasks/engine.ts'
-import { falKey, falTasks } from './tasks/fal.ts'
+import { falTasks } from './tasks/fal.ts'
 import { createResponsesChat } from './responses/chat.ts'
 import { createOpenrouterImages, openrouterVideos } from './tasks/openrouter.ts'
 import { replicateTasks } from './tasks/replicate.ts'
@@ -44,7 +50,9 @@ export type UpstreamDeps = {
   /** The listener of circuits. */
   listener?: HealthListener
   /** Is called for each request with the answer that the upstream does not serve us: its operator must fix that. */
-  notServed?: (upstream: string, failure: UpstreamError) => void
+  notServed?: (upstream: string, key: string, failure: UpstreamError) => void
+  /** The listener of keys. */
+  keys?: KeyListener
   /** The longest answer of a chat, in bytes. */
   maxAnswerBytes?: number
   timeouts?: Timeouts
@@ -60,8 +68,15 @@ export type Work<T> = (route: Route, begun: () => void) => Promise<T>
 
 /**
  * The account that asks. `prepare` runs before a place at the route's upstream is taken; what it throws ends the tries.
+ * `costOf`: what the call is expected to cost at a route, in micro-dollars; null if unknown.
  */
-export type RouteCaller = Caller & { prepare?: (route: Route) => Promise<void> }
+export type RouteCaller = Caller & {
+  prepare?: (route: Route) => Promise<void>
+  costOf?: (route: Route) => number | null
+}
+
+/** What of a model decides where its calls go. */
+export type Routed = Pick<Model, 'modality' | 'routes' | 'routing'>
 
 /** What `createUpstreams` returns. */
 export type Upstreams = ReturnType<typeof createUpstreams>
@@ -72,6 +87,8 @@ export function createUpstreams(deps: UpstreamDeps) {
   const connections = createConnections(deps.timeouts, deps.maxAnswerBytes)
   const adapters = createAdapters(connections)
   const health = createHealth(deps.accountShare, deps.breaker, deps.listener)
+  const pools = new Pools(deps.accountShare, deps.keys)
+  const latencies = new Latencies()
   return {
     /** The adapter of a protocol. */
     adapterOf: (protocol: Protocol): Adapter => adapters[protocol],
@@ -83,36 +100,68 @@ export function createUpstreams(deps: UpstreamDeps) {
       return adapter
     },
 
-    /** @throws the last UpstreamError; any other error at once */
-    tryRoutes: async <T>(model: Pick<Model, 'modality' | 'routes'>, caller: RouteCaller, work: Work<T>): Promise<T> => {
+    /**
+     * @throws the last UpstreamError; NoKey where the last of them was a key's, or no key takes requests; any other
+     * error at once
+     */
+    tryRoutes: async <T>(model: Routed, caller: RouteCaller, work: Work<T>): Promise<T> => {
       const failed: FailedTry[] = []
+      const latencyOf = (route: Route): number | null => latencies.medianOf(route, Date.now())
+      const routes = orderedRoutes(model, { costOf: caller.costOf ?? (() => null), latencyOf, random: Math.random })
+      const targets = targetsOf(routes, keysFor)
+      const { openUntil } = health
+      const { readyAt, choose } = pools
+      const state = { modality: model.modality, targets, failed, openUntil, readyAt, choose, backoffMs }
       for (;;) {
-        const { modality, routes } = model
-        const { openUntil } = health
-        const state = { modality, routes, failed, openUntil, backoffMs }
         const step = nextAttempt({ ...state, now: Date.now(), random: Math.random })
-        if (step.is === 'give_up') throw failed.at(-1)?.error ?? new UpstreamError('rejected', 'no upstream at all')
+        if (step.is === 'give_up') throw lastFailure(failed, targets, readyAt)
+        const { route, key } = step
         if (step.afterMs > 0) await pause(step.afterMs, caller.signal)
-        await caller.prepare?.(step.route)
+        await caller.prepare?.(route)
         let isFinal = false
         try {
-          return await health.during(step.route.upstream, caller, () =>
-            work(step.route, () => {
-              isFinal = true
+          const outcome = await health.during(route.upstream, caller, () =>
+            pools.during(step, caller, async (begun) => {
+              const sentAt = performance.now()
+              const done = await work(withKey(route, key), () => {
+                if (!isFinal) latencies.add(route, performance.now() - sentAt, Date.now())
+                isFinal = true
+                begun()
+              })
+              if (!isFinal) latencies.add(route, performance.now() - sentAt, Date.now())
+              return done
             }),
           )
+          if (outcome) return outcome.done
         } catch (error) {
           if (!(error instanceof UpstreamError) || isFinal) throw error
-          if (error.kind === 'not_served') deps.notServed?.(step.route.upstream.name, error)
-          failed.push({ route: step.route, error, at: Date.now() })
+          if (error.kind === 'not_served') deps.notServed?.(route.upstream.name, key.name, error)
+          failed.push({ route, key, error, at: Date.now() })
         }
       }
     },
+
+    /** What is known of keys. */
+    pools,
 
     health: (): UpstreamHealth[] => health.snapshot(),
 
     close: connections.close,
   }
+}
+
+/** The failure of a call for which nothing is left to try. */
+function lastFailure(
+  failed: readonly FailedTry[],
+  targets: readonly Target[],
+  readyAt: (target: Target) => number,
+): UpstreamError {
+  const last = failed.at(-1)?.error
+  if (last ? last.keyFault === null : targets.length === 0)
+    return last ?? new UpstreamError('rejected', 'no upstream at all')
+  const now = Date.now()
+  const earliest = Math.min(...targets.map(readyAt).filter((at) => at > now))
+  return new NoKey(earliest === Infinity ? null : earliest - now, last)
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

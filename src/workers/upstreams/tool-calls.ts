@@ -3,6 +3,7 @@
  * id, the name and the arguments of a call; what is sent on has each of them once, and numbers from 0.
  */
 import { randomUUID } from 'node:crypto'
+import { decodedTwice, isEncodedAgain } from '../../shared/chat/arguments.ts'
 import { saysAnything } from '../../shared/chat/deltas.ts'
 import { AnswerTooLong } from './adapter.ts'
 import { isFields, isText, objectOf } from '../../shared/platform/fields.ts'
@@ -11,12 +12,16 @@ import type { Fields } from '../../shared/platform/fields.ts'
 /** The most calls of one answer: a customer can have a model make any number, and what was delivered is paid. */
 const MAX_CALLS = 1001
 
-/** What is known of one call. `number` is its upstream's own, `whole` its arguments where they came as no text. */
+/**
+ * What is known of one call. `number` is its upstream's own, `whole` its arguments where they came as no text,
+ * `encoded` what came of them where they are a JSON text of the object.
+ */
 type Call = {
   number: unknown
   id: string | null
   name: string
   text: string
+  encoded: string
   brackets: Brackets
   whole: unknown
   more: Fields
@@ -48,10 +53,20 @@ export class ToolCalls {
     })
   }
 
-  /** No more comes. @returns the rest to pass on: a call without arguments has `{}` */
-  end(): Fields[] {
-    for (const call of this.calls) call.whole ??= {}
+  /**
+   * No more comes.
+   * @param isCut whether the end of the answer may have cut off the last call
+   * @returns the rest to pass on: a call without arguments has `{}`
+   */
+  end(isCut = false): Fields[] {
+    for (const call of isCut ? this.calls.slice(0, -1) : this.calls) call.whole ??= {}
     return this.calls.flatMap((call) => this.untold(call))
+  }
+
+  /** Whether the arguments of a call are complete, as far as can be known: another call came after it, or are JSON. */
+  isWhole(index: number): boolean {
+    const call = this.calls[index]!
+    return call !== this.calls.at(-1) || (!call.isCustom && objectOf(call.text) !== null)
   }
 
   private takeOne(fields: Fields, at: number): Fields[] {
@@ -96,6 +111,7 @@ export class ToolCalls {
       id: isTaken ? null : id,
       name,
       text: '',
+      encoded: '',
       brackets: new Brackets(),
       whole: undefined,
       more: {},
@@ -114,6 +130,10 @@ export class ToolCalls {
       call.whole = isPlaceholder ? {} : said
       return ''
     }
+    if (call.encoded !== '' || (call.text === '' && !call.isCustom && isEncodedAgain(said))) {
+      call.encoded += said
+      return ''
+    }
     // Some repeat everything at the end.
     if (said === call.text && objectOf(said)) return ''
     call.text += said
@@ -123,6 +143,11 @@ export class ToolCalls {
 
   /** What was not passed on yet of a call after which another one begins. */
   private untold(call: Call): Fields[] {
+    if (call.encoded !== '') {
+      call.text = decodedTwice(call.encoded)
+      call.encoded = ''
+      return [this.passed(call, call.text)]
+    }
     const isWhole = call.text.trim() === '' && call.whole !== undefined && !call.isCustom
     if (!isWhole) return call.isOpen ? [] : [this.passed(call, '')]
     const text = JSON.stringify(call.whole)
@@ -135,7 +160,8 @@ export class ToolCalls {
     const [type, field] = call.isCustom ? (['custom', 'input'] as const) : (['function', 'arguments'] as const)
     if (call.isOpen) return { index, [type]: { [field]: text } }
     call.isOpen = true
-    const id = call.id ?? `call_${randomUUID()}`
+    // With hyphens it would be longer than chat completions take.
+    const id = call.id ?? `call_${randomUUID().replaceAll('-', '')}`
     return { index, id, type, [type]: { name: call.name, [field]: text }, ...call.more }
   }
 }

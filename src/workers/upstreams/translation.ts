@@ -1,6 +1,6 @@
 /** From what an upstream sends to a chat's answer, whole and streamed: the same for every protocol. */
 import type { AnswerEncoder, AnswerEvent } from '../../shared/chat/events.ts'
-import type { AnswerForm } from '../../shared/chat/answer-form.ts'
+import type { AnswerForm, Completer } from '../../shared/chat/answer-form.ts'
 import type { ChatResult, TakeEvent, UpstreamContext, UpstreamUsage } from './adapter.ts'
 import { AnswerTooLong, UpstreamError } from './adapter.ts'
 import { failureIn } from './failures.ts'
@@ -16,6 +16,8 @@ export type Ending = { isDone: boolean; isBroken: boolean }
 type Reading = {
   /** Whether everything has its reason to finish: however the connection ends then is an end. */
   readonly isFinished: boolean
+  /** Whether the answer has ended before its upstream ended it: nothing more is read. */
+  readonly isCut?: boolean
   /** What an object reports of its usage; null where it does not. */
   usageIn(event: Fields): UpstreamUsage | null
 }
@@ -45,17 +47,64 @@ export const encoded = (decoder: Decoder, encoder: AnswerEncoder): Translation =
     get isFinished() {
       return decoder.isFinished
     },
+    get isCut() {
+      return decoder.isCut === true
+    },
     usageIn: (event) => decoder.usageIn(event),
     frames: (event, isWhole) => framesOf(decoder.events(event, isWhole)),
     end: (ending) => framesOf(decoder.end(ending)),
   }
 }
 
+/** A complete event of a protocol, and what it means. */
+type Meant = { frame: Fields; events: AnswerEvent[] }
+
+/** A decoder of a protocol whose events are completed before they are read. */
+export abstract class CompletingDecoder implements Decoder {
+  private readonly completer: Completer
+
+  constructor(completer: Completer) {
+    this.completer = completer
+  }
+
+  abstract readonly isFinished: boolean
+  abstract usageIn(event: Fields): UpstreamUsage | null
+
+  events(event: Fields, isWhole: boolean): AnswerEvent[] {
+    return this.read(event, isWhole).flatMap(({ events }) => events)
+  }
+
+  end(ending: Ending): AnswerEvent[] {
+    return this.readEnd(ending).flatMap(({ events }) => events)
+  }
+
+  /** The complete events that an object means. @throws UpstreamError for what makes no sense */
+  read(event: Fields, isWhole: boolean): Meant[] {
+    this.requireSense(event, isWhole)
+    return this.completer.take(event, isWhole).map((frame) => ({ frame, events: this.eventsOf(frame) }))
+  }
+
+  /** Those at the end. @throws UpstreamError for an answer that was cut off, or is empty */
+  readEnd({ isDone, isBroken }: Ending): Meant[] {
+    const last = isDone && !isBroken ? this.completer.end() : []
+    const meant = last.map((frame) => ({ frame, events: this.eventsOf(frame) }))
+    this.requireWhole()
+    return meant
+  }
+
+  /** @throws UpstreamError for a whole answer that is none */
+  protected abstract requireSense(event: Fields, isWhole: boolean): void
+  /** @throws UpstreamError for an answer that was cut off, or is empty */
+  protected abstract requireWhole(): void
+  /** The events that a complete event means. */
+  protected abstract eventsOf(event: Fields): AnswerEvent[]
+}
+
 /** An answer for a client of its upstream's dialect. It is decoded as well: one that means nothing is a failure. */
 export abstract class PassThrough implements Translation {
-  private readonly decoder: Decoder
+  private readonly decoder: CompletingDecoder
 
-  constructor(decoder: Decoder) {
+  constructor(decoder: CompletingDecoder) {
     this.decoder = decoder
   }
 
@@ -68,17 +117,15 @@ export abstract class PassThrough implements Translation {
   }
 
   frames(event: Fields, isWhole: boolean): Fields[] {
-    this.decoder.events(event, isWhole)
-    return this.passedOn(event, isWhole)
+    return this.decoder.read(event, isWhole).flatMap(({ frame }) => this.passedOn(frame))
   }
 
   end(ending: Ending): Fields[] {
-    this.decoder.end(ending)
-    return []
+    return this.decoder.readEnd(ending).flatMap(({ frame }) => this.passedOn(frame))
   }
 
-  /** The frames of an object that has a meaning. */
-  protected abstract passedOn(event: Fields, isWhole: boolean): Fields[]
+  /** The frames of a complete event. */
+  protected abstract passedOn(event: Fields): Fields[]
 }
 
 /**
@@ -96,7 +143,9 @@ export async function readChat(
   let failure: UpstreamError | null = null
   let isReported = false
   const ending: Ending = { isDone: false, isBroken: false }
-  const isOver = (): boolean => failure !== null || ending.isDone || translation.isFinished
+  // Of one that was cut here nothing is waited for: its request is ended.
+  const isOver = (): boolean =>
+    translation.isCut !== true && (failure !== null || ending.isDone || translation.isFinished)
   const framesOf = ({ fields, isWhole, event }: Said & { is: 'object' }): Fields[] => {
     failure ??= failureIn(fields, event)
     try {
@@ -120,7 +169,7 @@ export async function readChat(
       // Frames first: the report covers the words in the same object.
       if (usage) take({ type: 'usage', usage })
     }
-    return !isReported || (failure === null && !ending.isDone)
+    return translation.isCut !== true && (!isReported || (failure === null && !ending.isDone))
   }
   await readAnswer(body, takeSaid, isOver)
   if (failure) throw failure

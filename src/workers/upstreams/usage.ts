@@ -104,6 +104,8 @@ function reported(usage: unknown, cachesApart: boolean): UpstreamUsage | null {
   if (!isFields(usage)) return null
   const counts = { input: 0, output: 0, cached: 0, written: 0, repeated: 0, total: 0, reasoning: 0 }
   addCounts(counts, usage)
+  // Some report the sum and the output alone.
+  if (counts.input === 0 && counts.output > 0) counts.input = Math.max(0, counts.total - counts.output)
   const { input, output, cached, written } = counts
   if (input + output === 0 && !(cachesApart && cached + written > 0)) return null
   const costMicroUsd = reportedCost(usage)
@@ -115,6 +117,26 @@ export const openaiUsage = (usage: unknown): UpstreamUsage | null => reported(us
 
 /** The usage of Anthropic's kind: what a cache had a part in is not in the input. Null where it reports nothing. */
 export const anthropicUsage = (usage: unknown): UpstreamUsage | null => reported(usage, true)
+
+/**
+ * The input that an answer without an output reports, in tokens: under any name, as a sum, as a text of digits, at the
+ * top of the answer, or as Cohere does. Null where it reports none.
+ */
+export function inputUsage(answer: Fields): UpstreamUsage | null {
+  const { usage, usage_metadata: metadata, usageMetadata, meta } = answer
+  const { billed_units: billed, tokens } = asFields(meta)
+  for (const place of [usage, metadata, usageMetadata, billed, tokens, answer]) {
+    const counts = { input: 0, output: 0, cached: 0, written: 0, repeated: 0, total: 0, reasoning: 0 }
+    const numbers = Object.entries(asFields(place)).map(([name, value]) => [name, digits(value)])
+    addCounts(counts, Object.fromEntries(numbers) as Fields)
+    const input = counts.input || counts.total
+    if (input > 0) return { input, output: 0 }
+  }
+  return null
+}
+
+const digits = (value: unknown): unknown =>
+  typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
 
 /** Two reports of one answer: they are cumulative, so the larger of each count is used. */
 export function largerUsage(one: UpstreamUsage | null, other: UpstreamUsage): UpstreamUsage {

@@ -9,11 +9,13 @@ import { publicId } from '../../shared/platform/ids.ts'
 import { retryWhileUnreachable } from '../../shared/platform/postgres/db.ts'
 import type { WebhookJob } from '../../shared/queues.ts'
 import { webhookRound } from '../../shared/queues.ts'
-import type { ClaimedDelivery, FailureNote } from '../../shared/webhooks/deliveries.ts'
+import type { ClaimedDelivery } from '../../shared/webhooks/deliveries.ts'
 import { claimDelivery, dueWebhooks, failDelivery, finishDelivery } from '../../shared/webhooks/deliveries.ts'
 import type { SecretBox } from '../../shared/webhooks/secrets.ts'
-import { createSecretBox, signedHeaders } from '../../shared/webhooks/secrets.ts'
+import { EVENT_HEADERS, createSecretBox, signedHeaders } from '../../shared/webhooks/secrets.ts'
+import type { FailureNote } from '../../shared/webhooks/tries.ts'
 import type { WorkerDeps } from '../deps.ts'
+import type { FetchProblem } from '../fetching/failure.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import type { Schedule } from './schedule.ts'
 import { SCHEDULE, retryAfterMsOf } from './schedule.ts'
@@ -102,19 +104,36 @@ async function deliver(
     log.info(about, 'event delivered')
     return true
   }
-  const { note, retryAfterMs, isGone } = outcome
+  const { note, start, retryAfterMs, isGone } = outcome
   const pauseMs =
     isGone && delivery.isCallback ? null : (deps.schedule ?? SCHEDULE).pauseMs(delivery.tries, retryAfterMs)
   const disabled = await retryWhileUnreachable(NOTE_PATIENCE_MS, () =>
-    failDelivery(db, delivery, { status: outcome.status, ms, note, pauseMs, isGone }),
+    failDelivery(db, delivery, { status: outcome.status, ms, start, note, pauseMs, isGone }),
   )
   log.warn({ ...about, note, againInMs: pauseMs, disabled }, 'event not delivered')
   return false
 }
 
-type Outcome = { status: number | null; note: FailureNote | null; retryAfterMs: number; isGone: boolean }
+type Outcome = {
+  status: number | null
+  /** How the answer began, of a failure. */
+  start: string | null
+  note: FailureNote | null
+  retryAfterMs: number
+  isGone: boolean
+}
 
-const unanswered = (note: FailureNote): Outcome => ({ status: null, note, retryAfterMs: 0, isGone: false })
+const unanswered = (note: FailureNote): Outcome => ({ status: null, start: null, note, retryAfterMs: 0, isGone: false })
+
+/** Why there was no answer, by why nothing was fetched; what is not listed is `no_answer`. */
+const NOTES: Partial<Record<FetchProblem, FailureNote>> = {
+  refused: 'not_allowed',
+  unresolved: 'unresolved',
+  unchecked: 'unresolved',
+  unreachable: 'unreachable',
+  untrusted: 'untrusted',
+  timeout: 'timeout',
+}
 
 async function attempt(
   { config, fetcher }: WebhookDeps,
@@ -127,16 +146,17 @@ async function attempt(
   const previous = previousSecret && box.open(webhookId, previousSecret)
   const signed = { id: publicId('event', eventId), timestamp: Math.floor(Date.now() / 1000), body }
   try {
-    const { status, isTaken, isGone, retryAfter } = await fetcher.post(url, {
-      headers: signedHeaders(signed, previous ? [current, previous] : [current]),
+    const { status, start, isTaken, isGone, retryAfter } = await fetcher.post(url, {
+      headers: { ...EVENT_HEADERS, ...signedHeaders(signed, previous ? [current, previous] : [current]) },
       body,
       limitMs: ANSWER_MS,
       allowPrivate: config.WEBHOOK_ALLOW_PRIVATE === 'on',
       signal,
     })
-    return { status, note: isTaken ? null : 'refused', retryAfterMs: retryAfterMsOf(retryAfter, Date.now()), isGone }
+    const retryAfterMs = retryAfterMsOf(retryAfter, Date.now())
+    return { status, start, note: isTaken ? null : 'refused', retryAfterMs, isGone }
   } catch (error) {
-    return unanswered(error instanceof FetchFailed && error.problem === 'refused' ? 'not_allowed' : 'no_answer')
+    return unanswered((error instanceof FetchFailed && NOTES[error.problem]) || 'no_answer')
   }
 }
 

@@ -4,13 +4,11 @@ import Stripe from 'stripe'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { createCode } from '../../../src/shared/payments/codes.ts'
 import { resolveReview } from '../../../src/shared/payments/ending.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
+import { useGateway } from '../../support/gateway.ts'
 import { PASSWORD, anEmail } from '../../support/console.ts'
 
 const NAME = 'billing'
@@ -23,18 +21,15 @@ type Me = {
 }
 
 describe('buying credits', () => {
-  let gateway: Gateway
+  const gateway = useGateway({
+    PAYMENTS: 'stripe',
+    STRIPE_SECRET_KEY: `sk_test_${NAME}`,
+    STRIPE_WEBHOOK_SECRET: SECRET,
+  })
   let stripe: StripeAccount
   before(async () => {
-    gateway = await startGateway({
-      PAYMENTS: 'stripe',
-      STRIPE_SECRET_KEY: `sk_test_${NAME}`,
-      STRIPE_WEBHOOK_SECRET: SECRET,
-    })
     stripe = stripeAccountAt(gateway.sandbox.url, NAME)
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   async function signUp(): Promise<Me> {
     const email = anEmail()

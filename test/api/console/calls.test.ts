@@ -40,7 +40,8 @@ describe('GET /api/calls', () => {
         tokens: { input: 7, output: 9 },
       }),
     )
-    const { call, ledger } = (await api('GET', `/api/calls/${id}`)).json
+    const { call, ledger, receipt } = (await api('GET', `/api/calls/${id}`)).json
+    expect(receipt).to.deep.equal([{ what: 'call', quantity: '1', unit: 'call', credits: '20' }])
     expect(call).to.include({
       id,
       model: 'sandbox-chat',

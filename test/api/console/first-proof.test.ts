@@ -114,6 +114,20 @@ describe('an address that somebody else registered before its owner', () => {
     })
   }
 
+  it('is mailed what can use it only where something else can than the session of the proof', async () => {
+    const mailsTo = ({ email }: Person) => mailing.web.db('mails').where({ recipient: email, kind: 'access' })
+    for (const [isAnother, prepare] of [
+      [false, async () => {}],
+      [true, (person: Person) => keyOf(person)],
+      [true, (person: Person) => logIn(mailing.web, person.email)],
+    ] as const) {
+      const person = await aPerson(mailing.web)
+      await prepare(person)
+      await mailing.web.post('/api/email/verify', { token: await mailing.tokenOf(person) }, person.token)
+      expect(await mailsTo(person)).to.have.length(isAnother ? 1 : 0)
+    }
+  })
+
   it('gets nothing of it by a reset link, and not for another account', async () => {
     const other = await aPerson(mailing.web)
     for (const token of [await resetOf(other), await mailing.tokenOf(other), 'x'.repeat(43), 'x', null, 5])

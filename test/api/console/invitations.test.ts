@@ -38,8 +38,14 @@ describe('invitations', () => {
     const token = await invited(person.email)
     const accept = (one: Person) => api('POST', '/api/invitations/accept', one.token, { token })
     expect(errorOf(await accept(other))).to.deep.equal([400, 'invalid_token'])
+    const details = async () => (await api('POST', '/api/invitations/details', '', { token })).json.invitation
+    expect(await details()).to.deep.include({ invitedBy: organisation.owner.email, email: person.email })
+    const isVerified = async () => (await api('GET', '/api/auth/me', person.token)).json.user.emailVerified
+    expect(await isVerified()).to.equal(false)
     const answers = await Promise.all([accept(person), accept(person), accept(person)])
     expect(answers.map(({ status }) => status)).to.have.members([200, 400, 400])
+    // Only their mailbox had the token: it has proved the address.
+    expect([await isVerified(), await details()]).to.deep.equal([true, null])
     const members = (await api('GET', '/api/members', organisation.owner.token)).json.data
     expect(members.map(({ email, role }: Record<string, string>) => [email, role])).to.deep.equal([
       [organisation.owner.email, 'owner'],

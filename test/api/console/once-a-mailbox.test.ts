@@ -21,12 +21,12 @@ describe('a mailbox that registers, deletes the account and registers again', ()
     )
     worker = startMailWorker(web.config)
   })
+  afterEach(() => expectBooksToBalance(web.db))
   after(async () => {
     await web.stop()
     await worker.stop()
     await mailbox.stop()
   })
-  afterEach(() => expectBooksToBalance(web.db))
 
   const plus = (email: string, tag: number): string => email.replace('@', `+${tag}@`)
   const remove = async ({ email, token }: Person): Promise<void> => {

@@ -13,6 +13,9 @@ import { withinOneDay } from '../../support/one-day.ts'
 const DAY_MS = 86_400_000
 const dayAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10)
 
+/** Rows without how long their calls took, which differs. */
+const withoutMs = (rows: { succeededMs: number }[]) => rows.map(({ succeededMs: _ms, ...row }) => row)
+
 describe('the usage of an account', () => {
   let web: DescribedWeb
   before(async () => {
@@ -40,10 +43,10 @@ describe('the usage of an account', () => {
       const none = { inputTokens: 0, outputTokens: 0 }
       const images = { model: 'sandbox-image', modality: 'image', credits: 40, ...none }
       const chats = { model: 'sandbox-chat', modality: 'chat', credits: 40, inputTokens: 14, outputTokens: 18 }
-      expect(data).to.deep.equal([
-        { day: '2026-01-02', calls: 2, failed: 0, ...chats },
-        { day: '2026-01-02', calls: 2, failed: 1, ...images },
-        { day: '2026-01-03', calls: 1, failed: 0, ...images },
+      expect(withoutMs(data)).to.deep.equal([
+        { day: '2026-01-02', calls: 2, failed: 0, succeeded: 2, ...chats },
+        { day: '2026-01-02', calls: 2, failed: 1, succeeded: 1, ...images },
+        { day: '2026-01-03', calls: 1, failed: 0, succeeded: 0, ...images },
       ])
     })
 
@@ -140,6 +143,21 @@ describe('the usage of an account', () => {
     })
   })
 
+  describe('GET /api/usage/hours', () => {
+    it('adds up each hour, and refuses more than a week', async () => {
+      const { account, api } = await web.signedIn(1000)
+      for (const at of ['2026-01-02T10:00:00Z', '2026-01-02T10:59:59.999Z', '2026-01-02T11:00:00Z'])
+        await aCall(web.db, account, { at })
+      const { data } = (await api('GET', '/api/usage/hours?from=2026-01-02T10:30:00Z&to=2026-01-02T11:10:00Z')).json
+      expect(data.map(({ hour, calls }: { hour: string; calls: number }) => [hour, calls])).to.deep.equal([
+        ['2026-01-02T10:00:00.000Z', 2],
+        ['2026-01-02T11:00:00.000Z', 1],
+      ])
+      for (const query of ['from=2026-01-01&to=2026-01-09T00:00:00Z', 'from=2026-01-03&to=2026-01-02'])
+        expect((await api('GET', `/api/usage/hours?${query}`)).status, query).to.equal(400)
+    })
+  })
+
   describe('GET /api/usage/keys', () => {
     it('adds up the same calls by day and key', async () => {
       const { account, api } = await web.signedIn(10_000)
@@ -149,13 +167,16 @@ describe('the usage of an account', () => {
       await aCall(web.db, account, { ...chat, at: '2026-01-02T01:00:00Z', tokens: { input: 7, output: 9 } })
       await aCall(web.db, account, { keyId: second, end: 'failed', at: '2026-01-02T11:00:00Z' })
       await aCall(web.db, account, { keyId: second, at: '2026-01-03T11:00:00Z' })
-      const read = async () => (await api('GET', '/api/usage/keys?from=2026-01-01&to=2026-01-31')).json.data
+      const read = async () => withoutMs((await api('GET', '/api/usage/keys?from=2026-01-01&to=2026-01-31')).json.data)
       const [first, other] = [publicId('key', account.keyId), publicId('key', second)]
-      const none = { inputTokens: 0, outputTokens: 0 }
+      const [none, tokens] = [
+        { inputTokens: 0, outputTokens: 0 },
+        { inputTokens: 7, outputTokens: 9 },
+      ]
       const expected = [
-        { day: '2026-01-02', keyId: first, calls: 2, failed: 0, credits: 60, inputTokens: 7, outputTokens: 9 },
-        { day: '2026-01-02', keyId: other, calls: 1, failed: 1, credits: 0, ...none },
-        { day: '2026-01-03', keyId: other, calls: 1, failed: 0, credits: 40, ...none },
+        { day: '2026-01-02', keyId: first, calls: 2, failed: 0, succeeded: 2, credits: 60, ...tokens },
+        { day: '2026-01-02', keyId: other, calls: 1, failed: 1, succeeded: 0, credits: 0, ...none },
+        { day: '2026-01-03', keyId: other, calls: 1, failed: 0, succeeded: 1, credits: 40, ...none },
       ]
       expect(await read()).to.have.deep.members(expected)
       // Days that are over are read once.

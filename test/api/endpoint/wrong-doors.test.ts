@@ -1,4 +1,8 @@
 import { expect } from 'chai'
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { json as bodyOf } from 'node:stream/consumers'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { TestWeb } from '../../../scripts/harness/harness.ts'
@@ -74,6 +78,20 @@ describe('a client at the wrong door', () => {
       const sentence = await told(path)
       expect(sentence, path).to.match(words).and.include('chat completions (POST /v1/chat/completions)')
     }
+  })
+
+  it('gets 426 at once where it asks for a WebSocket, without a look at its key', async () => {
+    for (const path of ['/v1/responses', '/v1/realtime?model=gpt']) {
+      const request = httpRequest(`${gateway.url}${path}`, { headers: { connection: 'Upgrade', upgrade: 'websocket' } })
+      const [response] = (await once(request.end(), 'response')) as [IncomingMessage]
+      const { error } = (await bodyOf(response)) as { error: { code: string; message: string } }
+      expect([response.statusCode, error.code], path).to.deep.equal([426, 'upgrade_required'])
+      expect(error.message).to.include('over HTTP')
+    }
+  })
+
+  it('is told that conversations are not compacted here', async () => {
+    expect(await told('/v1/responses/compact')).to.include('compacts no conversations')
   })
 
   it("is told so at Ollama's paths, which are answered as the console's", async () => {

@@ -2,19 +2,12 @@ import { expect } from 'chai'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import { imageBody } from '../../../scripts/harness/calling.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
+import { useGateway } from '../../support/gateway.ts'
 import { anAsker } from '../../support/console.ts'
 
 describe('a key whose rotation an operator forces', () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway()
 
   const statusOf = async (key: string): Promise<number> => (await get(`${gateway.url}/v1/models`, key)).status
 

@@ -39,8 +39,8 @@ describe('/api/operator/overview', () => {
     expect(status).to.equal(200)
     expect(json.lastDay).to.deep.include({ calls: 3, failed: 1, refused: 0, credits: 70, accounts: 2 })
     expect(json.lastDay.topAccounts).to.deep.equal([
-      { accountId: publicId('account', buyer.id), email: buyer.email, ...tally(2, 1, 40) },
-      { accountId: publicId('account', debtor.id), email: debtor.email, ...tally(1, 0, 30) },
+      { accountId: publicId('account', buyer.id), email: buyer.email, name: '', ...tally(2, 1, 40) },
+      { accountId: publicId('account', debtor.id), email: debtor.email, name: '', ...tally(1, 0, 30) },
     ])
     expect(json.lastDay.topModels).to.have.lengthOf(1)
     expect(json.sold.lastDay).to.deep.equal({ sold: 100, paid: 0, given: 30, takenBack: 0 })

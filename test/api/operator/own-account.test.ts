@@ -3,22 +3,15 @@ import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
 import { forgive } from '../../../src/shared/payments/debts.ts'
 import { putToReview } from '../../../src/shared/payments/apply.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
+import { useGateway } from '../../support/gateway.ts'
 import { anAsker } from '../../support/console.ts'
 
 describe("an operator's own account", () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway({
-      PAYMENTS: 'stripe',
-      STRIPE_SECRET_KEY: 'sk_test_own',
-      STRIPE_WEBHOOK_SECRET: 'whsec_of_own',
-    })
+  const gateway = useGateway({
+    PAYMENTS: 'stripe',
+    STRIPE_SECRET_KEY: 'sk_test_own',
+    STRIPE_WEBHOOK_SECRET: 'whsec_of_own',
   })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
 
   it('gets credits and money only from another operator', async () => {
     const [operator, another] = [await anAsker(gateway, 'admin'), await anAsker(gateway, 'admin')]

@@ -62,7 +62,7 @@ describe("what operators see of others' accounts", () => {
     })
     expect(showing.map(nameOf)).to.have.members(NO_LOOKS)
     expect(ofOperators.filter(({ views }) => views === undefined).map(nameOf)).to.deep.equal([])
-    const about = silent.filter(({ path }) => path.includes('/accounts/') || path.includes('/keys/'))
+    const about = silent.filter(({ path }) => path.includes('/accounts/') || path.startsWith('/api/operator/keys/'))
     expect(about.map(nameOf)).to.deep.equal([])
   })
 

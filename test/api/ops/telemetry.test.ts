@@ -51,7 +51,7 @@ describe('telemetry', () => {
     const reply = await ask(prompt)
     expect(reply.status, reply.text).to.equal(200)
     const { json } = await get(`${sandbox.url}/sandbox/journal?prompt=${encodeURIComponent(prompt)}`)
-    expect((await ask(prompted('[status 403] a secret lighthouse'), image)).status).to.equal(502)
+    expect((await ask(prompted('[status 403] a secret lighthouse'), image)).status).to.equal(503)
     await end()
     receiver.close()
 
@@ -79,8 +79,8 @@ describe('telemetry', () => {
     const failed = receiver.spans.filter(({ status }) => status.code === ERROR)
     expect(failed.map((one) => [one.name, said(one)['error.type']])).to.have.deep.members([
       ['generate_content image-sandbox', 'not_served'],
-      ['process image', 'upstream_failed'],
-      ['POST /v1/images/generations', '502'],
+      ['process image', 'upstream_unavailable'],
+      ['POST /v1/images/generations', '503'],
     ])
     const of = (service: string, name: string) =>
       receiver.metrics.find((one) => one.service === service && one.name === name)!

@@ -66,6 +66,7 @@ export const requests: Requests = {
     await caller('POST', `/v1/responses/${answered.json.id}/cancel`)
     await caller('DELETE', `/v1/responses/${answered.json.id}`)
     await caller('POST', '/v1/responses', { ...response, stream: true })
+    await caller('POST', '/v1/responses/input_tokens', response)
     const id = image.headers.get('x-call-id')!
     await caller('GET', `/v1/calls/${id}?wait=1`)
     await client()('GET', new URL(image.json.data[0].url).pathname)
@@ -79,6 +80,7 @@ export const requests: Requests = {
     await me('GET', '/api/exports/ledger')
     await me('GET', '/api/grants')
     await me('GET', '/api/usage')
+    await me('GET', '/api/usage/hours')
     await me('GET', '/api/usage/keys')
     await me('GET', '/api/usage/latency')
     await me('GET', '/api/keys')

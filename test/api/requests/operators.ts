@@ -41,6 +41,8 @@ export const requests: Requests = {
     await operator('GET', `/api/operator/accounts?search=${encodeURIComponent(email)}`)
     await operator('GET', '/api/operator/overview')
     await operator('GET', '/api/operator/upstreams')
+    for (const verb of ['test', 'disable', 'enable'])
+      await operator('POST', `/api/operator/upstreams/sandbox/keys/default/${verb}`)
     await operator('GET', '/api/operator/margins?by=group')
     await operator('GET', `/api/operator/actions?account=${email}&operator=command+line&from=2020-01-01`)
     await operator('GET', '/api/operator/exports/actions?action=credits_granted')

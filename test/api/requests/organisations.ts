@@ -17,7 +17,9 @@ export const requests: Requests = {
       const { email, me } = await signUp()
       await owner('POST', '/api/invitations', { email, role, budget: { credits: 50, period: 'week' } })
       await owner('GET', '/api/invitations')
-      await me('POST', '/api/invitations/accept', { token: await mailedToken(email, /invitation/) })
+      const token = await mailedToken(email, /invitation/)
+      await me('POST', '/api/invitations/details', { token })
+      await me('POST', '/api/invitations/accept', { token })
       await me('POST', '/api/auth/switch', { account: id })
       const { data } = (await owner('GET', '/api/members')).json
       return { me, path: `/api/members/${data.find((one: { email: string }) => one.email === email).id}` }

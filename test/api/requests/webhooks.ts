@@ -15,6 +15,7 @@ export const requests: Requests = {
     await me('POST', `${path}/rotate`)
     const { delivery } = (await me('POST', `${path}/test`)).json
     await me('GET', `${path}/deliveries?limit=1`)
+    await me('GET', `${path}/deliveries/${delivery}`)
     await me('POST', `${path}/deliveries/${delivery}/redeliver`)
     await me('PATCH', path, { disabled: true })
     await me('POST', `${path}/test`)
@@ -32,6 +33,7 @@ export const requests: Requests = {
     await operator('GET', one)
     const tested = (await operator('POST', `${one}/test`)).json
     await operator('GET', `${one}/deliveries?limit=1`)
+    await operator('GET', `${one}/deliveries/${tested.delivery}`)
     await operator('POST', `${one}/deliveries/${tested.delivery}/redeliver`)
     await operator('POST', `${one}/rotate`)
     await operator('PATCH', one, { disabled: true })

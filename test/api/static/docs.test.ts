@@ -1,15 +1,18 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { closeBrowser, openBrowser, openPage } from '../../support/browser.ts'
+import { ensureConsole } from '../../../scripts/build/console.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { TestWeb } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
-import { PATIENCE_MS } from '../../../scripts/harness/until.ts'
+import { closeBrowser, openBrowser, openPage } from '../../support/browser.ts'
+import { seriousFaults } from '../../console/support/visit.ts'
 
-describe('the API documentation', () => {
+describe('the documentation', () => {
   let web: TestWeb
   let browser: Browser
   before(async function () {
+    this.timeout(300_000)
+    await ensureConsole()
     web = await startTestWeb()
     browser = await openBrowser(this)
   })
@@ -18,28 +21,34 @@ describe('the API documentation', () => {
     await web.stop()
   })
 
-  it('works under its strict policy, loads nothing from elsewhere, and calls this server', async () => {
+  it('of the API lists every request with a line to copy, and loads nothing from elsewhere', async () => {
     const { page, faults, close } = await openPage(browser, web.url)
-    // A busy machine takes long to show a document of this length.
-    page.setDefaultTimeout(PATIENCE_MS)
-    await page.goto(`${web.url}/docs#/Service/get_healthz`)
-    await page.locator('#operations-Service-get_healthz').waitFor()
-    await page.getByRole('button', { name: 'Try it out' }).click()
-    await page.getByRole('button', { name: 'Execute' }).click()
-    await page.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor()
+    await page.goto(`${web.url}/docs#post-v1-images-generations`)
+    await page.getByText(`curl -X POST "${web.url}/v1/images/generations"`).waitFor()
+    await page.getByLabel('Search').fill('healthz')
+    await page.getByText('/healthz', { exact: true }).waitFor()
+    expect(await page.locator('.reference details').count()).to.equal(1)
+    expect(await seriousFaults(page)).to.deep.equal([])
     expect(faults).to.deep.equal([])
     await close()
   })
 
-  it('serves only the files that it needs of its packages', async () => {
-    for (const path of [
-      '/docs/package.json',
-      '/docs/index.js',
-      '/docs/../package.json',
-      '/docs/%2e%2e/package.json',
-      '/docs/swagger-ui.js',
-    ]) {
+  it('has the guides with the address of the reader, and links from one to another', async () => {
+    const { page, faults, close } = await openPage(browser, web.url)
+    await page.goto(`${web.url}/help`)
+    await page.getByRole('link', { name: 'Claude Code, Codex and other agents' }).click()
+    await page.getByText(`ANTHROPIC_BASE_URL=${web.url}`).waitFor()
+    expect(await seriousFaults(page)).to.deep.equal([])
+    await page.getByRole('article').getByRole('link', { name: 'api/messages.md' }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'Messages, the API of Anthropic' }).waitFor()
+    await page.goto(`${web.url}/help/nothing`)
+    await page.getByText('There is no such guide').waitFor()
+    expect(faults).to.deep.equal([])
+    await close()
+  })
+
+  it('gives access to no other file of the project', async () => {
+    for (const path of ['/pages/help/../package.json', '/pages/help/%2e%2e/%2e%2e/package.json', '/docs/start.js'])
       expect((await get(`${web.url}${path}`)).status, path).to.equal(404)
-    }
   })
 })

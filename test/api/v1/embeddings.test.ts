@@ -122,13 +122,13 @@ describe('POST /v1/embeddings', () => {
     expect(reply.json.data).to.have.length(2048)
     expect(numbersOf(reply.json.data[2047].embedding)).to.have.length(3072)
     expect(reply.json.usage.balance).to.equal(await balanceOf(gateway.db, account.id))
-  }).timeout(60_000)
+  })
 
   it('takes bodies beyond the limit of other calls', async () => {
     const input = Array.from({ length: 40 }, () => 'word '.repeat(20_000))
     const reply = await embed(input)
     expect(reply.status, reply.text.slice(0, 300)).to.equal(200)
-  }).timeout(60_000)
+  })
 
   it('gives an answer once: who comes back for it gets 410, and is not charged again', async () => {
     const headers = { 'idempotency-key': prompted() }

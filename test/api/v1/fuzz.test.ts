@@ -75,7 +75,7 @@ const FIELDS: Record<string, Record<string, fc.Arbitrary<unknown>>> = {
     stream: fc.boolean(),
   },
   [IMAGES]: {
-    model: model(['sandbox-image', 'fallback-image'], 'unavailable-image', 'disabled-image', 'sandbox-chat'),
+    model: model(['sandbox-image', 'fallback-image', 'unavailable-image'], 'disabled-image', 'sandbox-chat'),
     prompt,
     resolution,
   },

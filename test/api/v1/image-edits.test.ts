@@ -200,6 +200,65 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
     expect([reply.status, reply.json.error.param]).to.deep.equal([400, 'n'])
   })
 
+  it('JSON with pictures and a mask is an edit of all of them in their order; faults are named', async () => {
+    const one = { image_url: PIXEL_URI }
+    const other = { image_url: `data:image/png;base64,${wide.toString('base64')}` }
+    const pixel = Buffer.from(PIXEL, 'base64').length
+    const ask = (prompt: string, fields: object) =>
+      post(`${gateway.url}${EDITS}`, account.key, { model: 'sandbox-image', prompt, ...fields })
+    for (const [fields, files] of [
+      [{ images: [one] }, [['image', pixel]]],
+      [
+        { images: [other, one, other] },
+        [
+          ['image[]', wide.length],
+          ['image[]', pixel],
+          ['image[]', wide.length],
+        ],
+      ],
+      [
+        { images: [other], mask: other },
+        [
+          ['image', wide.length],
+          ['mask', wide.length],
+        ],
+      ],
+      [
+        { ...one, mask: one },
+        [
+          ['image', pixel],
+          ['mask', pixel],
+        ],
+      ],
+    ] as const) {
+      const prompt = prompted()
+      const reply = await ask(prompt, fields)
+      expect(reply.json.usage, reply.text).to.include({ credits: 40 })
+      expect(sentFor(prompt).files.map(({ field, bytes }) => [field, bytes])).to.deep.equal(files)
+    }
+    for (const [fields, param] of [
+      [{ images: [one, { image_url: 'http://10.0.0.1/a.png' }] }, 'images[1].image_url'],
+      [{ images: Array.from({ length: 17 }, () => one) }, 'images'],
+      [{ images: [{ file_id: 'f' }] }, 'images[0].file_id'],
+      [{ images: PIXEL_URI }, 'images'],
+      [{ images: [{}] }, 'images[0].image_url'],
+      [{ ...one, images: [one] }, 'image_url'],
+      [{ ...one, mask: { file_id: 'f' } }, 'mask.file_id'],
+      [{ mask: one }, 'image_url'],
+      [{ images: [one, one], model: 'task-image' }, 'image'],
+    ]) {
+      const reply = await ask('x', fields as object)
+      expect([reply.status, reply.json.error.param], reply.text).to.deep.equal([400, param])
+    }
+    const prompt = prompted()
+    for (const field of ['image', 'images', 'mask']) {
+      const body = { model: 'sandbox-image', prompt, [field]: [one] }
+      const reply = await post(`${gateway.url}/v1/images/generations`, account.key, body)
+      expect([reply.status, reply.json.error.param], reply.text).to.deep.equal([400, field])
+      expect(reply.json.error.message).to.include('/v1/images/edits')
+    }
+  })
+
   it('JSON without an address is refused by the name of the address', async () => {
     for (const url of [undefined, null]) {
       const body = { model: 'sandbox-image', prompt: 'x', image_url: url }

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { prompted } from '../../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { get, send } from '../../../scripts/harness/http.ts'
+import { get } from '../../../scripts/harness/http.ts'
 import { claudeAndGpt } from './support/message-models.ts'
 import { useGateway } from '../../support/gateway.ts'
 import { refusal as refusalOf } from './support/errors.ts'
@@ -96,46 +96,6 @@ describe('POST /v1/messages', () => {
     })
   }
 
-  it('sends an upstream of the same dialect the body as it came, but for what is listed', async () => {
-    const prompt = prompted('[answer fine]')
-    const body = {
-      model: 'claude',
-      max_tokens: 100,
-      system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
-      messages: [
-        { role: 'user', content: [{ type: 'text', text: 'one' }] },
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'two' },
-            { type: 'text', text: prompt },
-          ],
-        },
-      ],
-      tools: [
-        { ...WEATHER, cache_control: { type: 'ephemeral', ttl: '5m' } },
-        { type: 'web_search_20250305', name: 'web_search' },
-      ],
-      metadata: { user_id: '{"a": 1}' },
-    }
-    const reply = await send('POST', `${gateway.url}/v1/messages?beta=true`, {
-      key: account.key,
-      body,
-      headers: { 'anthropic-beta': 'interleaved-thinking-2025-05-14, unknown-2020-01-01' },
-    })
-    expect(reply.status, reply.text).to.equal(200)
-    expect(reply.headers.get('x-tollgate-tools-dropped')).to.equal('web_search')
-    const sent = gateway.sandbox.journal(prompt).at(-1)!
-    expect(sent.body).to.deep.equal({
-      ...body,
-      model: 'claude-sandbox',
-      tools: body.tools.slice(0, 1),
-      service_tier: 'standard_only',
-      stream: false,
-    })
-    expect(sent.headers['anthropic-beta']).to.equal('interleaved-thinking-2025-05-14')
-  })
-
   it('refuses an unknown field in the words of the API, uncharged', async () => {
     const before = await balanceOf(gateway.db, account.id)
     const refused = await refusal(client().messages.create({ ...asked('claude', 'hello'), foo: 1 } as never))
@@ -150,7 +110,7 @@ describe('POST /v1/messages', () => {
       const messages = [{ role: 'user' as const, content: 'hello' }]
       return (await client(broke.key).messages.countTokens({ model, messages, tools: [WEATHER] })).input_tokens
     }
-    expect(await counted('gpt'), 'as its hold would be').to.be.above(1500)
+    expect(await counted('gpt'), 'a third of its bytes').to.be.within(60, 100)
     expect(await counted('claude'), 'by its upstream').to.be.within(1, 1499)
   })
 })

@@ -172,16 +172,17 @@ describe('the models', () => {
       expect((await model('maker%2Fchat')).json.id).to.equal('maker/chat')
     })
 
-    it('answers 400 with one sentence for a model that is not there, and one that the key may not call', async () => {
+    it('answers 404 with one sentence for a model that is not there, and one that the key may not call', async () => {
       const account = await anAccount(web.db)
       await changeKey(web.db, account.keyId, { models: ['maker/chat'] })
       const hidden = ['none', 'disabled-image', 'unavailable-image', 'sandbox-chat', 'maker/none', 'maker/chat/', '%zz']
       const replies = await Promise.all(hidden.map((path) => model(path, account.key)))
       for (const { status, json } of replies) {
-        expect([status, json.error.code]).to.deep.equal([400, 'unsupported_model'])
+        expect([status, json.error.code]).to.deep.equal([404, 'model_not_found'])
         expect(json.error.message).to.equal('There is no such model, or this key may not call it: see GET /v1/models.')
       }
       expect((await model('maker/chat', account.key)).status).to.equal(200)
+      expect((await model('/', account.key)).json.error.code, 'no path of a model').to.equal('not_found')
     })
   })
 

@@ -1,5 +1,12 @@
 import { expect } from 'chai'
-import OpenAI, { APIError, AuthenticationError, BadRequestError, InternalServerError, RateLimitError } from 'openai'
+import OpenAI, {
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  InternalServerError,
+  NotFoundError,
+  RateLimitError,
+} from 'openai'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import { countsOf, prompted } from '../../../scripts/harness/calling.ts'
 import { until } from '../../../scripts/harness/until.ts'
@@ -29,8 +36,8 @@ describe("OpenAI's own SDK", () => {
   it('retrieves a model, whose id has a slash, and throws its own error for one that is not there', async () => {
     expect(await client().models.retrieve('maker/chat')).to.include({ id: 'maker/chat', object: 'model' })
     expect(await refusal(client().models.retrieve('maker/none')))
-      .to.be.an.instanceOf(BadRequestError)
-      .and.include({ status: 400, code: 'unsupported_model' })
+      .to.be.an.instanceOf(NotFoundError)
+      .and.include({ status: 404, code: 'model_not_found' })
   })
 
   it('throws its own classes of errors', async () => {

@@ -106,7 +106,7 @@ describe('a call and its upstream', () => {
   const scripted = useScripted()
   const gateway = useGateway({}, ({ upstreams, models }) => {
     const pricing = { input: 1000, output: 3000, perTokens: 1000, minimum: 1 }
-    for (const protocol of Object.keys(STREAMS)) {
+    for (const protocol of [...Object.keys(STREAMS), 'responses']) {
       upstreams[protocol] = { ...upstreams.sandbox, protocol, baseUrl: scripted.origin }
       models.push({ id: `by-${protocol}`, modality: 'chat', pricing, upstreams: [{ upstream: protocol, model: 'm' }] })
     }
@@ -189,6 +189,47 @@ describe('a call and its upstream', () => {
     const turns = (JSON.parse(sent) as { messages: { content: { input: unknown }[] }[] }).messages
     expect(turns[1]!.content[0]!.input).to.deep.equal(said)
     expect(reply.json.content[0].input).to.deep.equal(said)
+  })
+
+  it('of the same dialect is sent the bytes of its client, with what is to be changed in its place', async () => {
+    const odd = String.raw`{ "a" : 1.0,  "big": 12345678901234567890, "c":"\u0041\/\u00e9" , "10":[ 1e2 ] }`
+    const call = (id: string) => `{"type":"tool_use","id":"${id}","name":"look","input":${odd} }`
+    const said = (prompt: string) => `{"role":"user" ,"content":"${prompt}"}`
+    const looking = `{"type":"function","name":"look","parameters":${odd}}`
+    const bodies: [path: string, body: (prompt: string) => string, edited: (prompt: string) => string][] = [
+      [
+        '/v1/messages',
+        (prompt) =>
+          `{ "stream" : false, "metadata": {"z": 1.50}, "system":null,\n"messages" :[${said(prompt)},` +
+          ` {"content":[ {"type":"text","text":" "}, ${call('a.b')}], "role":"assistant"}],` +
+          ' "max_tokens": 5e1, "model":"by-anthropic" }',
+        (prompt) =>
+          `{ "stream" : false, "metadata": {"z": 1.50},\n"messages" :[${said(prompt)},` +
+          ` {"content":[ ${call('a_b')}], "role":"assistant"}],` +
+          ' "max_tokens": 5e1, "model":"m","service_tier":"standard_only" }',
+      ],
+      [
+        '/v1/responses',
+        (prompt) =>
+          `{ "max_output_tokens": 5e1, "input" : [ ${said(prompt)} ], "store" : true,` +
+          ` "tools": [{"type":"web_search"}, ${looking}], "model":"by-responses"}`,
+        (prompt) =>
+          `{ "max_output_tokens": 5e1, "input" : [ ${said(prompt)} ], "store" : false,` +
+          ` "tools": [${looking}], "model":"m","service_tier":"default","stream":false}`,
+      ],
+    ]
+    for (const [path, body, edited] of bodies) {
+      let sent = ''
+      const prompt = scripted.prompt((request, response, text) => {
+        sent = text
+        const answer = path === '/v1/messages' ? message([]) : { object: 'response', status: 'completed', output: [] }
+        saying(JSON.stringify({ ...answer, usage: { input_tokens: 5, output_tokens: 1 } }))(request, response, text)
+      })
+      const written = body(prompt)
+      const reply = await send('POST', `${gateway.url}${path}`, { key: account.key, body: written })
+      expect(reply.status, reply.text).to.equal(200)
+      expect(sent).to.equal(edited(prompt))
+    }
   })
 
   for (const [dialect, { path, tools }] of Object.entries(ASKED)) {

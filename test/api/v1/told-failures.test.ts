@@ -25,7 +25,10 @@ describe('a message whose upstream fails', () => {
       native: { ...sandbox, protocol: 'anthropic', baseUrl: scripted.origin },
       chat: { ...sandbox, baseUrl: `${scripted.origin}/v1` },
     })
-    for (const upstream of ['native', 'chat']) {
+    // Each with a key of its own, which is not asked again after its refusal.
+    for (const name of ['429', '401', '404'].flatMap((one) => [`${one}-whole`, `${one}-streamed`]))
+      upstreams[name] = upstreams.native!
+    for (const upstream of Object.keys(upstreams).filter((one) => /^(native|chat|4)/.test(one))) {
       const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
       models.push({ id: upstream, modality: 'chat', pricing, upstreams: [{ upstream, model: 'its-own-name' }] })
     }
@@ -63,6 +66,8 @@ describe('a message whose upstream fails', () => {
         const id = reply.headers.get('x-call-id')!
         const fetched = await get(`${gateway.url}/v1/calls/${id}`, account.key)
         expect([fetched.status, fetched.text]).to.deep.equal([400, reply.text])
+        expect(reply.json.request_id).to.equal(id)
+        for (const { headers } of [reply, fetched]) expect(headers.get('request-id')).to.equal(id)
         const record = await recordOf(gateway.db, reply)
         expect(record).to.include({ status: 'failed', httpStatus: 400, credits: 0 })
         expect(record.errorType).to.equal(status === 413 ? 'context_length_exceeded' : 'upstream_refused')
@@ -79,17 +84,19 @@ describe('a message whose upstream fails', () => {
 
     it(`is told that the upstream limits the rate, and when to come again, ${how}`, async () => {
       const limited = failing(429, 'rate_limit_error', 'Number of requests', { 'retry-after-ms': '2500' })
-      const reply = await ask('native', limited, { stream })
-      expect(reply.status, reply.text).to.equal(429)
-      expect(reply.json.error).to.include({ type: 'rate_limit_error' })
+      const reply = await ask(`429-${how}`, limited, { stream })
+      expect(reply.status, reply.text).to.equal(529)
+      expect(reply.json.error).to.include({ type: 'overloaded_error' })
       expect([reply.headers.get('retry-after'), reply.headers.get('x-should-retry')]).to.deep.equal(['3', 'true'])
-      expect(await recordOf(gateway.db, reply)).to.include({ errorType: 'upstream_rate_limited', credits: 0 })
+      expect(await recordOf(gateway.db, reply)).to.include({ errorType: 'upstream_unavailable', credits: 0 })
     })
 
     it(`is told nothing of an upstream that refuses us, ${how}`, async () => {
       for (const status of [401, 404, 500]) {
-        const reply = await ask('native', failing(status, 'x', 'the secret reason'), { stream })
-        expect([reply.status, reply.json.error.type]).to.deep.equal([502, 'api_error'])
+        const model = status === 500 ? 'native' : `${status}-${how}`
+        const reply = await ask(model, failing(status, 'x', 'the secret reason'), { stream })
+        const told = status === 500 ? [502, 'api_error'] : [529, 'overloaded_error']
+        expect([reply.status, reply.json.error.type]).to.deep.equal(told)
         expect(reply.text).to.not.include('secret reason')
       }
     })

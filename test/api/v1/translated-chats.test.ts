@@ -25,6 +25,11 @@ describe('a chat that is translated', () => {
     upstreams.compatible = { ...upstreams.sandbox, customTools: false }
     const pricing = { input: 1, output: 1, perTokens: 1000, minimum: 1 }
     const served = [{ upstream: 'claude', model: 'claude-sandbox' }]
+    const both = [
+      { upstream: 'claude', model: 'claude-sandbox' },
+      { upstream: 'sandbox', model: 'gpt-sandbox' },
+    ]
+    models.push({ id: 'any-chat', modality: 'chat', pricing, upstreams: both })
     models.push({ id: 'claude-chat', modality: 'chat', pricing, upstreams: served })
     const thinking = served.map((route) => ({ ...route, allow: ['thinking'] }))
     models.push({ id: 'thinking-chat', modality: 'chat', pricing, upstreams: thinking })
@@ -36,7 +41,25 @@ describe('a chat that is translated', () => {
     account = await anAccount(gateway.db, 1_000_000)
   })
 
+  const stateOf = async () => (await get(`${gateway.url}/v1/key`, account.key)).json
+
   const sent = (content: string) => gateway.sandbox.journal(content).at(-1)!.body as Record<string, unknown>
+
+  it('is refused by the name of what no upstream of its model carries, and costs nothing', async () => {
+    const before = await stateOf()
+    for (const [asked, param] of [
+      [{ seed: 1 }, 'seed'],
+      [{ n: 2 }, 'n'],
+      [{ response_format: { type: 'json_object' } }, 'response_format'],
+      [{ messages: [{ role: 'tool', tool_call_id: 'x', content: 'y' }] }, 'messages[0]'],
+    ] as const) {
+      const reply = await chat(gateway, account, prompted(), { model: 'claude-chat', ...asked })
+      expect([reply.status, reply.json.error?.param], reply.text).to.deep.equal([400, param])
+    }
+    expect(await stateOf()).to.deep.equal(before)
+    const served = await chat(gateway, account, prompted('[answer fine]'), { model: 'any-chat', seed: 1 })
+    expect(served.status, served.text).to.equal(200)
+  })
 
   describe('custom tools', () => {
     it('are sent as they are to an upstream of the protocol openai', async () => {
@@ -125,7 +148,10 @@ describe('a chat that is translated', () => {
           const expected =
             model === 'claude-chat'
               ? WEATHER
-              : { type: 'function', function: { name: 'weather', parameters: WEATHER.input_schema } }
+              : {
+                  type: 'function',
+                  function: { name: 'weather', parameters: { ...WEATHER.input_schema, properties: {} } },
+                }
           expect(tools).to.deep.equal([expected])
         }
       })

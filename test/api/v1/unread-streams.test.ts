@@ -59,5 +59,6 @@ describe('a chat stream whose reader never reads', () => {
     expect(call.credits).to.equal(cost)
     expect(START_CREDITS - (await balanceOf(db, account.id)), 'paid').to.equal(cost)
     expect(most, 'MB more than at rest').to.be.below(MOST_MB)
-  })
+    // It streams hundreds of megabytes.
+  }).timeout(150_000)
 })

@@ -12,12 +12,24 @@ import { useGateway } from '../../support/gateway.ts'
 const GRANTS: TestGrant[] = [{ amount: 10, days: 1 }, { amount: 15, days: 2 }, { amount: 1000 }]
 const TOTAL = 1025
 
+/** What makes a key useless, by the upstream whose key that is. */
+const APART = {
+  refused: '[status 401]',
+  empty: '[quota]',
+  limited: '[fail-times 1 429]',
+  waiting: '[status 429 retry-after 3]',
+} as const
+
+/** The model at an upstream of its own, if the words make a key useless. */
+const modelFor = (words: string, kind: 'chat' | 'image') =>
+  Object.values(APART).some((one) => words.includes(one)) && { model: `${words.slice(words.indexOf('['))}-${kind}` }
+
 type Scene = { account: TestAccount; prompt: string; reply: Reply }
 type Calling = (account: TestAccount, prompt: string) => Promise<Reply>
 
 // Every failure is told apart in test/workers/upstreams; here is what becomes of a call.
 describe('an upstream that fails', () => {
-  const gateway = useGateway({}, ({ models }) => {
+  const gateway = useGateway({}, ({ models, upstreams }) => {
     models.push({
       id: 'brief-image',
       modality: 'image',
@@ -32,6 +44,17 @@ describe('an upstream that fails', () => {
       pricing: { input: 1, output: 3, perTokens: 1000, minimum: 30 },
       upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
     })
+    // Each with an upstream of its own, whose only key takes no requests after that.
+    for (const [name, words] of Object.entries(APART)) {
+      upstreams[name] = upstreams.sandbox!
+      const entries = (model: string) => ({ upstreams: [{ upstream: name, model }] })
+      models.push({ ...models.find(({ id }) => id === 'dear-chat'), id: `${words}-chat`, ...entries('gpt-sandbox') })
+      models.push({
+        ...models.find(({ id }) => id === 'sandbox-image'),
+        id: `${words}-image`,
+        ...entries('image-sandbox'),
+      })
+    }
   })
   // Before the preparation of the groups, which calls it.
 
@@ -76,8 +99,6 @@ describe('an upstream that fails', () => {
     const ROWS = [
       ['500', '[status 500]', 0],
       ['400', '[status 400]', 0],
-      ['401: our key is bad', '[status 401]', 0],
-      ['spent credit', '[quota]', 0],
       ['a redirect to somewhere else', '[redirect http://127.0.0.1:9/]', 0],
       ['an HTML page', '[garbage]', 1],
       ['a reset after taking the work', '[reset]', 1],
@@ -114,7 +135,9 @@ describe('an upstream that fails', () => {
       ['429', '[fail-times 1 429]'],
       ['503', '[fail-times 2 503]'],
     ] as const
-    const passing = inParallel(PASSING, (account, prompt) => image(gateway, account, prompt))
+    const passing = inParallel(PASSING, (account, prompt) =>
+      image(gateway, account, prompt, { ...modelFor(prompt, 'image') }),
+    )
     for (const [what] of PASSING) {
       it(`with a ${what} that passes is asked again, and billed once`, async () => {
         const { prompt, reply } = await passing(what)
@@ -142,7 +165,6 @@ describe('an upstream that fails', () => {
     // What may have been billed is asked once more, but not what was refused.
     const ROWS = [
       ['400', '[status 400]', 1],
-      ['spent credit', '[quota]', 1],
       ['500', '[status 500]', 2],
       ['an HTML page', '[garbage]', 2],
       ['JSON that is cut', '[truncated]', 2],
@@ -172,7 +194,9 @@ describe('an upstream that fails', () => {
       ['500', '[fail-times 1 500]'],
       ['429', '[fail-times 1 429]'],
     ] as const
-    const passing = inParallel(PASSING, (account, prompt) => chat(gateway, account, prompt))
+    const passing = inParallel(PASSING, (account, prompt) =>
+      chat(gateway, account, prompt, { ...modelFor(prompt, 'chat'), max_tokens: 10 }),
+    )
     for (const [what] of PASSING) {
       it(`with a ${what} that passes is asked once more, and answers`, async () => {
         const { prompt, reply } = await passing(what)
@@ -208,6 +232,28 @@ describe('an upstream that fails', () => {
         )
       })
     }
+  })
+
+  describe('whose only key', () => {
+    const ROWS: [what: string, words: keyof typeof APART, seconds: number][] = [
+      ['is refused', 'refused', 60],
+      ['has no credit', 'empty', 600],
+      ['is limited for longer than a call waits', 'waiting', 3],
+    ]
+    for (const kind of ['chat', 'image'] as const)
+      for (const [what, name, seconds] of ROWS)
+        it(`${what} is 503 with the time to try again, for a ${kind} and for the next, which is not sent`, async () => {
+          const prompt = prompted(APART[name])
+          const model = { model: `${APART[name]}-${kind}`, max_tokens: kind === 'chat' ? 10 : undefined }
+          for (const _ of [1, 2]) {
+            const account = await anAccount(gateway.db, GRANTS)
+            const reply = await (kind === 'chat' ? chat : image)(gateway, account, prompt, model)
+            expect([reply.status, reply.json.error.type], reply.text).to.deep.equal([503, 'upstream_unavailable'])
+            expect(Number(reply.headers.get('retry-after'))).to.be.within(seconds - 2, seconds)
+            expect(await balanceOf(gateway.db, account.id)).to.equal(TOTAL)
+          }
+          expect(requests(prompt)).to.equal(kind === 'image' && name !== 'waiting' ? 0 : 1)
+        })
   })
 
   describe('at a video', () => {

@@ -23,7 +23,7 @@ export const OUTSIDE = pagesOf([
   [`/reset#token=${'x'.repeat(43)}`, 'This link no longer works'],
   [`/new-address#token=${'x'.repeat(43)}`, 'This link no longer works'],
   ['/access', 'Open the link in our e-mail'],
-  [`/invitation#token=${'x'.repeat(43)}`, 'Join an organisation'],
+  [`/invitation#token=${'x'.repeat(43)}`, 'You cannot use this invitation'],
 ])
 /** The others. `:call`, `:account`, `:webhook` and `:house` (a webhook of the operators') stand for ids. */
 export const INSIDE = pagesOf([

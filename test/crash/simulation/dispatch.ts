@@ -63,7 +63,7 @@ export class Dispatch {
       // Polls come when a schedule delivers them.
       pollNow: async () => {},
       // No request here is large.
-      requests: { read: async ({ request }: CallJob) => request, drop: async () => {} },
+      requests: { read: async ({ request }: CallJob) => ({ request }), drop: async () => {} },
       // Web processes here never look whether Redis has forgotten their jobs.
       isLeftToWeb: async () => false,
     }

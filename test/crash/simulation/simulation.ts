@@ -73,6 +73,8 @@ const upstreamEntry: UpstreamEntry = {
   baseUrl: 'http://upstream.test',
   results: 'store',
   headers: {},
+  keys: [{ name: 'default', secret: null, weight: 1 }],
+  key: 'default',
   apiKey: null,
 }
 
@@ -181,6 +183,7 @@ export class Simulation {
       ...offer,
       groups: new Map([[GROUP.name, group]]),
       upstreams: [upstreamEntry],
+      pools: new Map(),
       packs: [],
       topUp: null,
       refused: [],

@@ -13,17 +13,15 @@ import { testFiles, timesFile } from '../../../scripts/testing/order.ts'
 import type { Times } from '../../../scripts/testing/order.ts'
 import { privateFolder } from '../../../scripts/harness/services.ts'
 
-async function mocha(
-  files: Record<string, string>,
-  env: NodeJS.ProcessEnv,
-  jobs = '2',
-): Promise<{ code: number; output: string }> {
+type Ended = { code: number; output: string }
+
+async function mocha(files: Record<string, string>, env: NodeJS.ProcessEnv = {}): Promise<Ended> {
   const folder = privateFolder()
   mkdirSync(folder, { recursive: true })
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `${name}.test.ts`), text)
   const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
-  const paths = Object.keys(files).map((name) => join(folder, name))
-  const child = spawn(process.execPath, [bin, '--parallel', '--jobs', jobs, ...paths], {
+  const paths = Object.keys(files).map((name) => join(folder, `${name}.test.ts`))
+  const child = spawn(process.execPath, [bin, '--parallel', '--jobs', '2', ...paths], {
     cwd: root,
     env: { ...process.env, TOLLGATE_TEST_RESULT: '', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -36,102 +34,84 @@ async function mocha(
   return { code, output }
 }
 
+const FINE = 'it("is fine", () => {}); it("is fine too", () => {}); it("is not written yet")'
+
+const leaving = (late: string) => `
+  it("is fine", () => {})
+  it("leaves one", async () => {
+    ${late}Promise.reject(new Error("left alone")))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  })`
+
+/** Runs a program that logs a defect; the line comes in two pieces. */
+const STARTING = `
+  import { run } from ${JSON.stringify(join(root, 'scripts/harness/processes.ts'))}
+  const program = \`
+    process.stdout.write('{"msg":"up"}\\\\n{"level":"error","de')
+    setTimeout(() => console.log('fect":"rejection","msg":"x"}'), 50)
+    setTimeout(() => {}, 1e6)\`
+  it("starts one", async () => {
+    const { child } = await run('the program', ['-e', program], {}, /up/)
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    child.kill()
+  })`
+
+const LOOKING = `
+  import { connectTestDb, testDatabaseUrl } from ${JSON.stringify(join(root, 'scripts/harness/database.ts'))}
+  import { anAccount } from ${JSON.stringify(join(root, 'scripts/harness/factories.ts'))}
+  it("finds no account of another file", async () => {
+    const db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 1 })
+    const found = await db('accounts')
+    await anAccount(db, 1)
+    await db.destroy()
+    if (found.length > 0) throw new Error('an account of another file')
+  })`
+
+/** More files of each kind than there are processes: mocha takes all listeners away after each. */
+const FILES = {
+  fine: FINE,
+  bad: 'it("is wrong", () => { throw new Error("the reason, in full") })',
+  worse: 'it("ends its process", () => { process.exit(3) })',
+  ...Object.fromEntries(['rejecting-1', 'rejecting-2'].map((name) => [name, leaving('void (')])),
+  ...Object.fromEntries(['late-1', 'late-2'].map((name) => [name, leaving('setTimeout(() => void ')])),
+  last: 'it("leaves one", () => { void Promise.reject(new Error("left alone")) })',
+  starting: STARTING,
+  ...Object.fromEntries(['one', 'two', 'three'].map((name) => [name, LOOKING])),
+}
+
 describe('a test run', () => {
-  const files = {
-    'fine.test.ts': 'it("is fine", () => {}); it("is fine too", () => {}); it("is not written yet")',
-    'bad.test.ts': 'it("is wrong", () => { throw new Error("the reason, in full") })',
-    'worse.test.ts': 'it("ends its process", () => { process.exit(3) })',
-  }
-
-  it('ends with the right counts, also of a file whose process died', async () => {
-    const { code, output } = await mocha(files, {})
-    expect(output.trimEnd().split('\n').at(-1)).to.equal('2 passed, 2 failed, 1 skipped')
-    expect(output).to.include('the reason, in full')
-    expect(code).not.to.equal(0)
+  let ended: Ended
+  before(async () => {
+    ended = await mocha(FILES)
   })
 
-  it('fails each file whose promise was rejected with nobody to handle it', async () => {
-    const left = (late: string) => `
-      it("is fine", () => {})
-      it("leaves one", async () => {
-        ${late}Promise.reject(new Error("left alone")))
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      })`
-    // More files than processes: mocha takes all listeners away after each.
-    const rejecting = Object.fromEntries(
-      ['a', 'b', 'c', 'd'].map((name, nth) => [
-        `${name}.test.ts`,
-        left(nth % 2 === 0 ? 'void (' : 'setTimeout(() => void '),
-      ]),
-    )
-    const { code, output } = await mocha(rejecting, {})
-    for (const file of Object.keys(rejecting)) expect(output).to.match(new RegExp(`Error: left alone\\s+at .*${file}`))
-    expect(output.trimEnd().split('\n').at(-1)).to.equal('8 passed, 4 failed')
-    expect(code).not.to.equal(0)
+  it('ends with the right counts, also of a file whose process died', () => {
+    expect(ended.output.trimEnd().split('\n').at(-1)).to.equal('15 passed, 8 failed, 1 skipped')
+    expect(ended.output).to.include('the reason, in full')
+    expect(ended.code).not.to.equal(0)
   })
 
-  it('fails a file whose last test left a rejection behind', async () => {
-    const { code, output } = await mocha(
-      { 'last.test.ts': 'it("leaves one", () => { void Promise.reject(new Error("left alone")) })' },
-      {},
-      '1',
-    )
-    expect(output).to.match(/Error: left alone\s+at .*last\.test\.ts/)
-    expect(code).not.to.equal(0)
+  it('fails each file whose promise was rejected with nobody to handle it, by its last test too', () => {
+    for (const name of ['rejecting-1', 'rejecting-2', 'late-1', 'late-2', 'last'])
+      expect(ended.output).to.match(new RegExp(`Error: left alone\\s+at .*${name}`))
   })
 
-  it('fails a test whose process logged a defect that nobody met', async () => {
-    const harness = join(root, 'scripts/harness/processes.ts')
-    // The line comes in two pieces.
-    const program = `
-      process.stdout.write('{"msg":"up"}\\n{"level":"error","de')
-      setTimeout(() => console.log('fect":"rejection","msg":"x"}'), 50)
-      setTimeout(() => {}, 1e6)`
-    const { code, output } = await mocha(
-      {
-        'started.test.ts': `
-          const { run } = await import(${JSON.stringify(harness)})
-          it("starts one", async () => {
-            const { child } = await run('the program', ['-e', ${JSON.stringify(program)}], {}, /up/)
-            await new Promise((resolve) => setTimeout(resolve, 1000))
-            child.kill()
-          })`,
-      },
-      {},
-    )
-    expect(output).to.match(/the program has had a defect/)
-    expect(code).not.to.equal(0)
+  it('fails a test whose process logged a defect that nobody met', () => {
+    expect(ended.output).to.match(/the program has had a defect/)
+  })
+
+  it('has an empty database for each file, even in one process', () => {
+    expect(ended.output).not.to.include('an account of another file')
   })
 
   it('leaves the closing line to npm test, which has more to count', async () => {
     const folder = privateFolder()
     mkdirSync(folder, { recursive: true })
     const result = join(folder, 'result.json')
-    const { code, output } = await mocha({ 'fine.test.ts': files['fine.test.ts'] }, { TOLLGATE_TEST_RESULT: result })
+    const { code, output } = await mocha({ fine: FINE }, { TOLLGATE_TEST_RESULT: result })
     expect(JSON.parse(readFileSync(result, 'utf8'))).to.deep.equal({ passed: 2, failed: 0, skipped: 1 })
     expect(output).not.to.match(/passed,/)
     expect(code).to.equal(0)
-  })
-})
-
-describe('the database of a file of tests', () => {
-  it('is empty for each file, even in one process', async () => {
-    const database = JSON.stringify(join(root, 'scripts/harness/database.ts'))
-    const factories = JSON.stringify(join(root, 'scripts/harness/factories.ts'))
-    const file = (name: string) => `
-      const { connectTestDb, testDatabaseUrl } = await import(${database})
-      const { anAccount } = await import(${factories})
-      it(${JSON.stringify(name)}, async () => {
-        const db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 1 })
-        const found = await db('accounts')
-        await anAccount(db, 1)
-        await db.destroy()
-        if (found.length > 0) throw new Error('an account of another file')
-      })`
-    // Three files in two processes: one process runs two of them.
-    const files = Object.fromEntries(['one', 'two', 'three'].map((name) => [`${name}.test.ts`, file(name)]))
-    const { output } = await mocha(files, {})
-    expect(output).to.match(/3 passed, 0 failed\n$/)
   })
 })
 
@@ -143,14 +123,14 @@ describe('the closing line', () => {
 })
 
 describe('the order of test files', () => {
-  it('has every file once, the longest of the last measured run first', () => {
+  it('has every file once, those that mostly wait all along, and of these the longest first', () => {
     const files = testFiles()
     expect(new Set(files).size).to.equal(files.length)
     expect(files).to.include.members(['test/secrets.test.ts', 'test/scripts/testing/main.test.ts'])
     const { files: recorded } = JSON.parse(readFileSync(timesFile, 'utf8')) as Times
-    const inOrder = files.map((file) => recorded[file] ?? 0)
-    expect(inOrder).to.deep.equal(inOrder.toSorted((one, other) => other - one))
-    expect(inOrder[0]).to.be.greaterThan(0)
+    const waiting = files.flatMap((file, at) => ((recorded[file] ?? 0) >= 20 ? [{ at, s: recorded[file]! }] : []))
+    expect(waiting).to.deep.equal(waiting.toSorted((one, other) => other.s - one.s || one.at - other.at))
+    expect([waiting[0]!.at, waiting.at(-1)!.at > files.length / 2]).to.deep.equal([0, true])
   })
 })
 

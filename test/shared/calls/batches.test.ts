@@ -43,8 +43,8 @@ describe('a batch of calls in one statement', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   it("answers in the order of the requests, each account's calls charged in their order", async () => {
     const [one, two] = [await anAccount(db, 100), await anAccount(db, 30)]

@@ -18,8 +18,8 @@ describe('begin, submitted, requeue and renew', () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
     calls = verbs(db)
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   it('count attempts, and say when an earlier one may have sent its request', async () => {
     const account = await anAccount(db, 100)

@@ -16,8 +16,8 @@ describe('a mail about a budget', () => {
     await withinOneDay()
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 5 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   async function withBudget(credits: number, period: Period): Promise<TestAccount> {
     const account = await anAccount(db, 10_000)

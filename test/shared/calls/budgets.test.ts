@@ -22,8 +22,8 @@ describe('the budget of a key, judged by the charge', () => {
     await withinOneDay()
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   async function limited(changes: KeyChanges, credits = 10_000): Promise<TestAccount> {
     const account = await anAccount(db, credits)

@@ -21,8 +21,8 @@ describe('debt', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   /** An account with a balance of zero and this debt, from a call that cost twice its charge. */
   async function aDebtor(debt: number): Promise<TestAccount> {
@@ -240,8 +240,8 @@ describe('the requests of an account that Redis holds', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   const bounded = () => verbs(db, 1_000_000, 1000)
   const bytesOf = async (id: AccountId): Promise<number> =>

@@ -19,8 +19,8 @@ describe('a grant that has expired', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   /** The entries of an account after its grants, as `kind amount = balance`, oldest first. */
   async function entriesOf({ id, grants }: TestAccount): Promise<string[]> {

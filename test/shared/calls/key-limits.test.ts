@@ -20,8 +20,8 @@ describe('the limits of a key, judged by the charge', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   async function limited(changes: KeyChanges, credits = 10_000): Promise<TestAccount> {
     const account = await anAccount(db, credits)

@@ -24,8 +24,8 @@ describe('the budget of a member, judged by the charge', () => {
     await withinOneDay()
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   /** Another key of a member. */
   async function anotherKey(holder: TestMember, budget?: Budget): Promise<TestMember> {

@@ -20,8 +20,8 @@ describe('a retry of a call that is just being ended', () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
     calls = verbs(db)
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   /** Ends a call, and looks for it after its row was locked and before its result is there. */
   async function claimWhileItEnds(
@@ -65,8 +65,8 @@ describe('equal requests that come together to calls that were left', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   /** Opens calls of an account, and leaves them for longer than the moment in which an equal request is another one. */
   async function leftCalls(account: TestAccount, count: number): Promise<CallId[]> {

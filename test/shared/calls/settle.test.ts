@@ -16,8 +16,8 @@ describe('the settlement of a call', () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
     calls = verbs(db)
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   it('moves nothing if the estimate was right', async () => {
     const account = await anAccount(db, 100)

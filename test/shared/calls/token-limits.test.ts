@@ -39,8 +39,8 @@ describe('the tokens of a minute, judged by the charge', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   const limit = (account: TestAccount, tokensPerMinute: number | null) =>
     db.transaction((trx) => setLimitsOf(trx, account.id, { tokensPerMinute }))

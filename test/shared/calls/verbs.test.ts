@@ -29,8 +29,8 @@ describe('the verbs of a call', () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
     calls = verbs(db)
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   describe('open', () => {
     it('burns what expires first, then the oldest, then what never expires', async () => {

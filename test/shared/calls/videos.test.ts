@@ -22,14 +22,14 @@ describe('videos in the database', () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
     calls = verbs(db)
   })
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
   beforeEach(async () => {
     account = await anAccount(db, 100_000)
   })
-  afterEach(() => expectBooksToBalance(db))
 
   const holder = () => ({ accountId: account.id, userId: account.userId })
-  const video = (shape = {}): Promise<CallId> => opened(calls, account, CREDITS, { modality: 'video', shape })
+  const video = (shape = {}): Promise<CallId> => opened(calls, account, CREDITS, { modality: 'video', measured: shape })
   const settle = (id: CallId) =>
     calls.settle(id, 'video', { ...aResult(CREDITS), resultUrl: 'http://gateway.test/media/x.mp4' })
 

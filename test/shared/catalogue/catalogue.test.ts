@@ -175,6 +175,16 @@ describe('the catalogue', () => {
       file([{ ...image, durations: [4] }]),
       /models\[0\]\.durations: images have no duration/,
     ],
+    ...['resolution', 'size', 'quality'].map((field): [string, object, RegExp] => {
+      const row = { [field]: { resolution: '8K', size: '9x9', quality: 'best' }[field], credits: 1 }
+      const model = { ...image, credits: undefined, prices: [{ credits: 40 }, row] }
+      return [`a price of a ${field} that is not offered`, file([model]), new RegExp(`prices\\[1\\]\\.${field}`)]
+    }),
+    [
+      'a cost of a quality that is not offered',
+      file([{ ...image, upstreams: [{ ...image.upstreams[0], cost: { rows: [{ quality: 'best', perCall: 1 }] } }] }]),
+      /upstreams\[0\]\.cost\.rows\[0\]\.quality/,
+    ],
     ['no durations at all', file([{ ...video, durations: [] }]), /models\[0\]\.durations/],
     ['a duration of nothing', file([{ ...video, durations: [0] }]), /models\[0\]\.durations/],
     ['a duration beyond ten minutes', file([{ ...video, durations: { min: 1, max: 601 } }]), /models\[0\]\.durations/],
@@ -322,7 +332,15 @@ describe('the catalogue', () => {
   })
 
   const OWN = ['APP_SECRET', 'STRIPE_SECRET_KEY', 'DATABASE_URL', 'AWS_SECRET_ACCESS_KEY', 'PGPASSWORD', 'NODE_OPTIONS']
-  for (const apiKeyEnv of [...OWN, 'https_proxy', 'PATH', 'HOME', 'HEROKU_POSTGRESQL_BLUE_URL', 'npm_config_token']) {
+  for (const apiKeyEnv of [
+    ...OWN,
+    'https_proxy',
+    'PATH',
+    'HOME',
+    'HEROKU_POSTGRESQL_BLUE_URL',
+    '__proto__',
+    'toString',
+  ]) {
     it(`refuses ${apiKeyEnv} as the variable of an upstream's key`, () =>
       expect(faultsOf({ upstreams: { one: { ...upstreams.one, apiKeyEnv } }, models: [] })).to.have.nested.property(
         '[0].path',

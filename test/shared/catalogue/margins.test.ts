@@ -24,7 +24,7 @@ describe('a cost that exceeds its price', () => {
     ])
     expect(pathsOf(chatOf({ ...cost, input: 900_000, cacheWrite: 1_250_000 }, { cacheWrite: 13 }))).to.deep.equal([])
     const [fault] = marginFaults({ creditMicroUsd: 100, models: chatOf({ ...cost, input: 0, output: 6_000_000 }) })
-    expect(fault!.message).to.match(/6000000 micro-dollars for a million tokens, which are sold for 5000000/)
+    expect(fault!.message).to.match(/costs \$6 for a million tokens, which are sold for \$5/)
   })
 
   it('is found where it hides beneath a minimum: a fee of every call', () => {
@@ -124,9 +124,7 @@ describe('a cost that exceeds its price', () => {
     const faults = faultsFor({ dear: {}, cheap: { priceBasisPoints: 8999, models: ['m'] } })
     expect(faults.map(({ path }) => path)).to.include('models[0].upstreams[0].cost.output')
     for (const { message } of faults) expect(message).to.match(/\(group "cheap"\)$/)
-    expect(faults.at(-1)!.message).to.include(
-      'costs 4500000 micro-dollars for a million tokens, which are sold for 4499500',
-    )
+    expect(faults.at(-1)!.message).to.include('costs $4.5 for a million tokens, which are sold for $4.4995')
     const picture = [
       { id: 'm', modality: 'image', credits: 10, upstreams: [{ upstream: 'one', cost: { perCall: 801 } }] },
     ]
@@ -135,7 +133,7 @@ describe('a cost that exceeds its price', () => {
       {
         path: 'models[0].upstreams[0].cost',
         // Of 8,001 a picture is rounded up to nine credits.
-        message: 'costs 801 micro-dollars, sold for 800 (group "partner")',
+        message: 'costs $0.000801, sold for $0.0008 (group "partner")',
       },
     ])
   })

@@ -32,6 +32,7 @@ const LAWFUL: [why: string, rules: RouteRules, model?: RuledModel][] = [
   ],
   ['another name of a shape', { rename: { resolution: 'aspect_ratio' } }],
   ['one shape that is not sent', { drop: ['resolution'], set: { aspect_ratio: '16:9' } }, { resolutions: ['1080p'] }],
+  ['fields of objects', { drop: ['output_config.effort'], allow: ['cache_control.ttl', 'reasoning.mode'] }],
   ['what the operator pays for', { set: { service_tier: 'flex', quality: 'high' }, allow: ['service_tier'] }],
 ]
 
@@ -43,6 +44,8 @@ const UNLAWFUL: [why: string, rules: RouteRules, path: string, model?: RuledMode
     [`a ${name} that is sent as something else`, { rename: { [name]: 'user' } }, `rename.${name}`],
     [`a ${name} that customers write by another name`, { rename: { top_k: name } }, 'rename.top_k'],
   ]),
+  ['a part of what is charged', { drop: ['stream_options.include_usage'] }, 'drop[0]'],
+  ['what is too deep', { allow: ['a.b.c'] }, 'allow[0]'],
   ['another tier for whoever asks', { rename: { user: 'service_tier' } }, 'rename.user'],
   ['more pictures by another name', { rename: { top_k: 'num_images_per_prompt' } }, 'rename.top_k'],
   ['a form of a limit', { rename: { max_tokens: 'max_tokens:list' } }, 'rename.max_tokens'],

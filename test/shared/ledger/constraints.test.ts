@@ -23,11 +23,11 @@ describe('the database itself', () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     calls = verbs(db)
   })
+  afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
   beforeEach(async () => {
     account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30 }])
   })
-  afterEach(() => expectBooksToBalance(db))
 
   /** Tries something that must be impossible. Returns the constraint or the code that refused it. */
   async function refusal(work: (trx: Trx) => Promise<unknown>): Promise<string> {

@@ -12,8 +12,8 @@ describe('the ledger', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   it('adds a grant to the balance, with an entry that has its origin', async () => {
     const account = await anAccount(db)

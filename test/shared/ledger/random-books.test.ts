@@ -104,8 +104,8 @@ describe('the books under any sequence of movements', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   async function addGrant(model: Model, account: TestAccount, amount: number, days: number | null): Promise<void> {
     account.grants.push(await aGrant(db, account.id, { amount, ...(days !== null && { days }) }))

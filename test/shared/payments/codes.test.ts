@@ -14,8 +14,8 @@ describe('redemption codes', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   const aCode = (more: Partial<NewCode> = {}) =>
     createCode(db, null, { credits: 7, maxUses: 10, expiresAt: null, creditsExpireAt: null, note: null, ...more })

@@ -28,6 +28,7 @@ describe('customers, cards and unpaid orders', () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
     fixture = await paymentFixture(db)
   })
+  afterEach(() => expectBooksToBalance(db))
   after(async () => {
     await fixture.stop()
     await db.destroy()
@@ -36,7 +37,6 @@ describe('customers, cards and unpaid orders', () => {
     account = await anAccount(db)
     await proveAddress(db, account)
   })
-  afterEach(() => expectBooksToBalance(db))
 
   describe("customers' data at the provider", () => {
     const due = (): Promise<string[]> => dueForgetting(db, 'stripe', 10)

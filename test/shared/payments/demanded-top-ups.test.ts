@@ -21,11 +21,11 @@ describe('top-ups and mails by funds', () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
     fixture = await paymentFixture(db)
   })
+  afterEach(() => expectBooksToBalance(db))
   after(async () => {
     await fixture.stop()
     await db.destroy()
   })
-  afterEach(() => expectBooksToBalance(db))
 
   const PACK = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 50 }
   const catalogue = { packs: [PACK], topUp: null } as unknown as Catalogue

@@ -8,6 +8,8 @@ import { resolveReview } from '../../../src/shared/payments/ending.ts'
 import { checkOrder } from '../../../src/shared/payments/check.ts'
 import { findPayment, orderOf } from '../../../src/shared/payments/orders.ts'
 import { refundsOf } from '../../../src/shared/payments/refund-rows.ts'
+import { refundableOf } from '../../../src/shared/payments/decide.ts'
+import { remainingOfPayment } from '../../../src/shared/ledger/ledger.ts'
 import { refundPayment } from '../../../src/shared/payments/refunds.ts'
 import { processDueOrder } from '../../../src/shared/payments/due-orders.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
@@ -24,11 +26,11 @@ describe('payments at Stripe', () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
     fixture = await paymentFixture(db)
   })
+  afterEach(() => expectBooksToBalance(db))
   after(async () => {
     await fixture.stop()
     await db.destroy()
   })
-  afterEach(() => expectBooksToBalance(db))
 
   describe('payments', () => {
     const movements = async (id: string) => {
@@ -240,6 +242,12 @@ describe('payments at Stripe', () => {
         await opened(verbs(db), account, 300)
         const refused = await refundPayment(fixture.deps, null, row.id, {}).catch((error: Error) => error)
         expect(refused).to.include({ code: 'credits_spent', message: '300 of these credits are already spent.' })
+        // Up to what its unspent credits cost it is refunded without that.
+        const most = refundableOf(row, await remainingOfPayment(db, row.id))
+        const beyond = refundPayment(fixture.deps, null, row.id, { amountMinor: most + 1 })
+        expect(await beyond.catch((error: { code: string }) => error.code)).to.equal('credits_spent')
+        await refundPayment(fixture.deps, null, row.id, { amountMinor: most })
+        expect(await debtOf(db, account.id)).to.equal(0)
         await refundPayment(fixture.deps, null, row.id, { force: true })
         expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([0, 300])
       })

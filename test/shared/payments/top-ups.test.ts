@@ -33,11 +33,11 @@ describe('automatic top-up', () => {
     db = connectTestDb(at)
     fixture = await paymentFixture(db)
   })
+  afterEach(() => expectBooksToBalance(db))
   after(async () => {
     await fixture.stop()
     await db.destroy()
   })
-  afterEach(() => expectBooksToBalance(db))
 
   /** An account with 1,050 credits and a card, which is topped up below 500. */
   async function aBuyer(monthlyCapMinor = 100_000): Promise<TestAccount> {

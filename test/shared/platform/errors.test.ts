@@ -50,6 +50,7 @@ describe('the catalogue of errors', () => {
       413: 'request_too_large',
       415: 'invalid_request_error',
       422: 'invalid_request_error',
+      426: 'invalid_request_error',
       429: 'rate_limit_error',
       500: 'api_error',
       502: 'api_error',

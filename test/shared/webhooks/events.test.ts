@@ -31,8 +31,8 @@ describe('an event', () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 5 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   const aWebhook = (account: TestAccount, types: readonly string[] = EVERY_TYPE) =>
     createWebhook(db, box, account.id, { url: 'https://receiver.example/events', types })

@@ -27,8 +27,8 @@ describe("an event of the operators'", () => {
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 5 })
   })
-  after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
+  after(() => db.destroy())
 
   it('of a call that the reconciler refunds is told to the operators, in the transaction that refunds it', async () => {
     const house = await aHouse(db)

@@ -1,49 +1,47 @@
-import { OF_BUDGETS } from './budgets.ts'
-import { CALL_PATH } from './call-path.ts'
-import { OF_CATALOGUE } from './catalogue.ts'
-import { CHARGING } from './charging.ts'
-import { OF_DEDUCTIONS } from './deductions.ts'
-import { OF_AUDIO } from './audio.ts'
-import { OF_EMBEDDINGS } from './embeddings.ts'
-import { ENDING } from './ending.ts'
-import { OF_GROUPS } from './groups.ts'
-import { BEGINS } from './begins.ts'
-import { OF_HOLDS } from './holds.ts'
-import { OF_MESSAGES } from './messages.ts'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { filesIn, root } from '../../../scripts/folders.ts'
 import type { Mutant } from './mutant.ts'
-import { OF_PAYMENTS } from './payments.ts'
-import { OF_PICTURES } from './pictures.ts'
-import { PRICES } from './prices.ts'
-import { OF_READING } from './reading.ts'
-import { OF_SMALL_CALLS } from './small-calls.ts'
-import { OF_SHARING } from './sharing.ts'
-import { OF_TOKENS } from './tokens.ts'
-import { OF_USAGE } from './usage.ts'
-import { OF_WEBHOOKS } from './webhooks.ts'
-import { OF_VIDEOS } from './videos.ts'
 
-/** All bugs that the tests must find. */
-export const MUTANTS: readonly Mutant[] = [
-  ...CHARGING,
-  ...ENDING,
-  ...OF_BUDGETS,
-  ...OF_HOLDS,
-  ...OF_TOKENS,
-  ...OF_DEDUCTIONS,
-  ...OF_PAYMENTS,
-  ...CALL_PATH,
-  ...BEGINS,
-  ...PRICES,
-  ...OF_CATALOGUE,
-  ...OF_SHARING,
-  ...OF_USAGE,
-  ...OF_READING,
-  ...OF_MESSAGES,
-  ...OF_AUDIO,
-  ...OF_EMBEDDINGS,
-  ...OF_GROUPS,
-  ...OF_SMALL_CALLS,
-  ...OF_WEBHOOKS,
-  ...OF_VIDEOS,
-  ...OF_PICTURES,
-]
+/** The lines of code that begin with this mark, without it. */
+const codeOf = (lines: readonly string[], mark: '-' | '+'): string =>
+  lines
+    .filter((line) => line.startsWith(mark))
+    .map((line) => line.slice(2))
+    .join('\n')
+
+function readMutant(text: string, tests: string[]): Mutant {
+  const [head = '', ...edits] = text.split(/^in /m)
+  const [name = '', ...why] = head.trimEnd().split('\n')
+  return {
+    name,
+    why: why.join(' '),
+    edits: edits.map((edit) => {
+      const [file = '', ...lines] = edit.split('\n')
+      return { file, find: codeOf(lines, '-'), replace: codeOf(lines, '+') }
+    }),
+    tests,
+  }
+}
+
+/** The bugs below a line that names the tests which find them. */
+function readGroup(text: string): Mutant[] {
+  const [first = '', ...bugs] = text.split(/^# /m)
+  const tests = first.trim().split(' ').slice(2)
+  return bugs.map((bug) => readMutant(bug, tests))
+}
+
+/**
+ * All bugs that the tests must find, from the texts in this folder, below the tests that find them (`found by`). Each
+ * has its name behind `#`, why it is one, and its edits: `in` names a file; `-` marks code that occurs there once, a
+ * part of a line or several lines, and `+` what replaces it.
+ */
+export const MUTANTS: readonly Mutant[] = filesIn(join(root, 'test/soak/mutants'))
+  .filter((file) => file.endsWith('.txt'))
+  .toSorted()
+  .flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split(/^(?=found by )/m)
+      .slice(1)
+      .flatMap(readGroup),
+  )

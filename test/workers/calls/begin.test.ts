@@ -5,20 +5,13 @@ import { FAILPOINT_CHANNEL } from '../../../src/shared/platform/process/failpoin
 import type { Failpoint } from '../../../src/shared/platform/process/failpoints.ts'
 import { chat, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { letLapse, verbs } from '../../shared/calls/opening.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
+import { useGateway } from '../../support/gateway.ts'
 import { testQueues } from '../../support/console.ts'
 
 describe('the begin of a call', () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
-  afterEach(() => expectBooksToBalance(gateway.db))
+  const gateway = useGateway()
 
   it('is written before the upstream is asked, for a stream and for a whole answer', async () => {
     const steps: string[] = []

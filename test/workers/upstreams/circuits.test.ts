@@ -57,7 +57,7 @@ describe('the health of an upstream', () => {
     })
   }
 
-  for (const kind of ['rejected', 'rate_limited', 'aborted'] as const) {
+  for (const kind of ['rejected', 'rate_limited', 'not_served', 'aborted'] as const) {
     it(`is not judged by a request that was ${kind}`, async () => {
       await failTimes(health, 10, kind)
       expect(stateOf(health)).to.equal('closed')
@@ -101,20 +101,6 @@ describe('the health of an upstream', () => {
     isTaken = true
     for (let time = 0; time < 3; time += 1) await succeed()
     expect(told).to.deep.equal(['works', 'opened', 'works', 'works'])
-  })
-
-  it('reports the success after a refused key, too', async () => {
-    const told: string[] = []
-    const listener = {
-      opened: () => told.push('opened'),
-      works: async () => void told.push('works'),
-      stillWorks: () => told.push('still works'),
-    }
-    health = createHealth(1, { failures: 2, coolDownMs: SHORT_MS, stillWorksMs: NEVER_MS }, listener)
-    await fail(health, 'not_served')
-    await cooled(health)
-    await health.during(upstreamOf(), never, () => Promise.resolve())
-    expect(told).to.deep.equal(['opened', 'works'])
   })
 
   it('reports now and then that an upstream goes on working, and not while its circuit is open', async () => {

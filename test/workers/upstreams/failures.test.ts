@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { inspect } from 'node:util'
-import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
-import { failureIn, retryAfterMs, statusFailure } from '../../../src/workers/upstreams/failures.ts'
+import type { CustomersFault, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
+import { failureIn, statusFailure } from '../../../src/workers/upstreams/failures.ts'
+import { retryAfterMs } from '../../../src/workers/upstreams/pauses.ts'
 
 const KINDS: [status: number, body: unknown, kind: FailureKind][] = [
   [429, { error: { type: 'requests', code: 'rate_limit_exceeded', message: 'm' } }, 'rate_limited'],
@@ -57,6 +58,19 @@ describe('a failed request', () => {
       type: null,
     })
     expect(statusFailure(504, { 'x-fal-error-type': 'request_timeout' }, '{}')).to.include({ code: 'request_timeout' })
+  })
+
+  const FAULTS: [message: string, fault: CustomersFault][] = [
+    ['input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000', 'context_length_exceeded'],
+    ['The prompt was blocked due to safety settings: PROHIBITED_CONTENT.', 'content_policy'],
+    ['Content Exists Risk', 'content_policy'],
+  ]
+  it("is its customer's fault in the words of each vendor, whatever the code", () => {
+    for (const [message, fault] of FAULTS) {
+      const body = { error: { message, type: 'invalid_request_error', code: 'invalid_request_error' } }
+      expect(statusFailure(400, {}, JSON.stringify(body)), message).to.include({ kind: 'rejected', fault })
+      expect(failureIn(body), message).to.include({ kind: 'rejected', fault })
+    }
   })
 
   const now = Date.parse('2026-11-21T12:00:00Z')

@@ -240,6 +240,18 @@ describe('calls of tools', () => {
     expect(new Set(ids).size).to.equal(2)
   })
 
+  it('have their arguments as an object, though an upstream encodes them twice', () => {
+    const twice = JSON.stringify('{"a":"1"}')
+    for (const pieces of [[twice], [twice.slice(0, 5), twice.slice(5)]]) {
+      const made = new ToolCalls()
+      const passed = pieces.flatMap((text) =>
+        made.take([{ index: 0, id: 'a', function: { name: 'f', arguments: text } }]),
+      )
+      const all = [...passed, ...made.end()].map((one) => (one.function as { arguments: string }).arguments)
+      expect(all.join('')).to.equal('{"a":"1"}')
+    }
+  })
+
   it('have their arguments once, though an upstream says all of them again at the end', () => {
     const made = new ToolCalls()
     const piece = (text: string) => made.take([{ index: 0, id: 'a', function: { name: 'f', arguments: text } }])

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Route } from '../../../src/shared/catalogue/catalogue.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import { statusFailure } from '../../../src/workers/upstreams/failures.ts'
-import { quotedWords } from '../../../src/workers/upstreams/quoted-words.ts'
+import { quotedWords, storedWords } from '../../../src/workers/upstreams/quoted-words.ts'
 
 const KEY = 'house-key'
 const ROUTE = { model: 'claude-opus-5-5-eu', upstream: { apiKey: KEY } } as Route
@@ -75,4 +75,21 @@ describe("an upstream's words about a request", () => {
     expect(told('internal', 500)).to.equal(null)
     expect(quotedWords(new UpstreamError('rejected', 'a sentence of our own'), ROUTE, ABOUT)).to.equal(null)
   })
+})
+
+describe('a failure that is stored for operators', () => {
+  const route = {
+    upstream: { keys: [{ secret: 'house-key' }], headers: { 'x-team': 'the-team-secret' } },
+  } as unknown as Route
+  const request = { messages: [{ role: 'user', content: 'draw a lighthouse on the cliff, MARK-7' }] }
+  const STORED: [said: string, stored: string][] = [
+    ['the server is busy', 'rejected: the server is busy'],
+    ['key house-key of team the-team-secret, sk-proj-abcdefgh', 'rejected: key […] of team […], […]'],
+    ["invalid value 'MARK-7' in content", "rejected: invalid value '[…]' in content"],
+    [`{"detail":"cannot draw 'MARK-7'"}`, `rejected: {"detail":"cannot draw '[…]'"}`],
+    ['refused: a lighthouse on the cliff, sorry', 'rejected: refused: […] […] […] […] […] sorry'],
+  ]
+  for (const [said, stored] of STORED)
+    it(`has neither keys nor what it quotes of the request: ${said}`, () =>
+      expect(storedWords(new UpstreamError('rejected', 'x', { said }), route, request)).to.equal(stored))
 })

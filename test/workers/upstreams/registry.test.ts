@@ -163,7 +163,7 @@ describe('the attempts of a call', () => {
 
   it('end at the signal, also between two attempts', async () => {
     const leaving = new AbortController()
-    const prompt = promptOf('[status 429 retry-after 60]')
+    const prompt = promptOf('[status 429 retry-after 2]')
     const failure = failureOf(tryChat([sandboxRoute()], prompt, leaving.signal))
     await until('the first refusal', () => world.sandbox.journal(prompt)[0]?.status === 429)
     setImmediate(() => leaving.abort())

@@ -1,32 +1,49 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import type { PoolKey } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
-import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
+import type { FailureKind, KeyFault } from '../../../src/workers/upstreams/adapter.ts'
 import { nextAttempt } from '../../../src/workers/upstreams/routing.ts'
-import type { FailedTry, RoutingState, NextAttempt } from '../../../src/workers/upstreams/routing.ts'
+import type { FailedTry, RoutingState, NextAttempt, Target } from '../../../src/workers/upstreams/routing.ts'
 import { routeTo } from './sandbox-upstreams.ts'
 
 const NOW = 1_000_000
 const routesTo = (names: string) =>
   names.split('').map((name) => routeTo('openai', 'http://x.test', { upstream: { name } }))
 
+const keyOf = (name: string): PoolKey => ({ name, secret: null, weight: 1 })
+const nameOf = ({ route, key }: Target): string => `${route.upstream.name}${key.name}`
+
 type Told = {
   modality?: Modality
   open?: Record<string, number>
   retryAfterMs?: number
   random?: number
+  /** The keys of each route, and until when one takes no requests. */
+  keys?: string
+  cooling?: Record<string, number>
+  preferred?: string
   /** The `contextLength` of each route. */
   lengths?: (number | undefined)[]
 }
 
-/** A situation, with a word for each attempt: `a:overloaded b:not_sent`. `long`: the chat was too long. */
+/** What a failure of this kind shows of a key. */
+const FAULTS: Partial<Record<FailureKind, KeyFault>> = { rate_limited: 'limited', not_served: 'refused' }
+
+/**
+ * A situation, with a word for each attempt: `a:overloaded b:not_sent`, with keys `a1:rate_limited`. `long`: the chat
+ * was too long.
+ */
 function situation(
   names: string,
   story: string,
-  { modality = 'chat', open = {}, retryAfterMs, random = 1, lengths = [] }: Told = {},
+  { modality = 'chat', open = {}, retryAfterMs, random = 1, lengths = [], keys = '1', ...more }: Told = {},
 ): RoutingState {
   const routes = routesTo(names).map((route, at) => ({ ...route, contextLength: lengths[at] }))
+  const targets = routes.flatMap((route) => keys.split('').map((name) => ({ route, key: keyOf(name) })))
+  const targetOf = (word: string): Target =>
+    targets.find(({ route, key }) => `${route.upstream.name}${key.name}` === word.padEnd(2, keys[0]))!
   const failed = story
     .split(' ')
     .filter(Boolean)
@@ -35,18 +52,17 @@ function situation(
       const error =
         what === 'long'
           ? new UpstreamError('rejected', 'x', { fault: 'context_length_exceeded' })
-          : new UpstreamError(what, 'x', { retryAfterMs })
-      return {
-        route: routes.find(({ upstream }) => upstream.name === name)!,
-        error,
-        at: NOW,
-      }
+          : new UpstreamError(what, 'x', { retryAfterMs, keyFault: FAULTS[what] })
+      return { ...targetOf(name), error, at: NOW }
     })
   return {
     modality,
-    routes,
+    targets,
     failed,
     openUntil: (upstream) => open[upstream] ?? 0,
+    readyAt: (target) => more.cooling?.[nameOf(target)] ?? 0,
+    choose: (ready) => ready[0]!,
+    preferred: more.preferred === undefined ? undefined : targetOf(more.preferred),
     now: NOW,
     backoffMs: 500,
     random: () => random,
@@ -54,7 +70,7 @@ function situation(
 }
 
 const told = (step: NextAttempt): string =>
-  step.is === 'try' ? `${step.route.upstream.name} after ${step.afterMs}` : step.is
+  step.is === 'try' ? `${nameOf(step).replace(/1$/, '')} after ${step.afterMs}` : step.is
 
 const STORIES: [names: string, story: string, chat: string, media: string][] = [
   ['ab', '', 'a after 0', 'a after 0'],
@@ -108,13 +124,13 @@ describe('the choice of the next upstream', () => {
 
   it('waits as long as the upstream asks, but only before the same one', () => {
     expect(told(nextAttempt(situation('ab', 'a:rate_limited', { retryAfterMs: 7000 })))).to.equal('b after 0')
-    expect(told(nextAttempt(situation('a', 'a:rate_limited', { retryAfterMs: 7000 })))).to.equal('a after 7000')
+    expect(told(nextAttempt(situation('a', 'a:rate_limited', { retryAfterMs: 1500 })))).to.equal('a after 1500')
     expect(told(nextAttempt(situation('a', 'a:rate_limited', { retryAfterMs: 0 })))).to.equal('a after 0')
   })
 
   it('counts the wait from the failure', () => {
-    const later = { ...situation('a', 'a:rate_limited', { retryAfterMs: 7000 }), now: NOW + 6000 }
-    expect(told(nextAttempt(later))).to.equal('a after 1000')
+    const later = { ...situation('a', 'a:rate_limited', { retryAfterMs: 1500 }), now: NOW + 1000 }
+    expect(told(nextAttempt(later))).to.equal('a after 500')
   })
 
   it('returns to the upstream that is ready first', () => {
@@ -127,6 +143,28 @@ describe('the choice of the next upstream', () => {
       ],
     }
     expect(told(nextAttempt(asking))).to.equal('b after 500')
+  })
+
+  describe('with keys', () => {
+    const POOLS: [what: string, names: string, story: string, more: Told, next: string][] = [
+      ['goes on to another key after a limit', 'ab', 'a1:rate_limited', {}, 'a2 after 0'],
+      ['goes on to another key after a refused one', 'ab', 'a1:not_served', {}, 'a2 after 0'],
+      ['goes on to the next upstream once all were asked', 'ab', 'a1:rate_limited a2:not_served', {}, 'b after 0'],
+      ['asks no key twice', 'a', 'a1:rate_limited a2:rate_limited', {}, 'give_up'],
+      ['goes on to the next upstream where this one fails', 'ab', 'a1:overloaded', {}, 'b after 0'],
+      ['returns to an overloaded upstream with another key', 'a', 'a1:overloaded', {}, 'a2 after 500'],
+      ['passes over a key that cools down', 'ab', '', { cooling: { a1: NOW + 9000 } }, 'a2 after 0'],
+      ['waits for the first', 'ab', '', { cooling: { a1: NOW + 1900, a2: NOW + 700 } }, 'a2 after 700'],
+      ['does not wait for long', 'ab', '', { cooling: { a1: NOW + 2001, a2: NOW + 9000 } }, 'b after 0'],
+      ['gives up where all cool down', 'a', '', { cooling: { a1: NOW + 2001, a2: Infinity } }, 'give_up'],
+      ['waits for none that is switched off', 'a', '', { cooling: { a1: Infinity, a2: NOW + 100 } }, 'a2 after 100'],
+      ['prefers what its session had', 'ab', '', { preferred: 'b2' }, 'b2 after 0'],
+      ['prefers nothing that cools down', 'ab', '', { preferred: 'b2', cooling: { b2: NOW + 1 } }, 'a after 0'],
+      ['prefers nothing whose circuit is open', 'ab', '', { preferred: 'b2', open: { b: NOW + 1 } }, 'a after 0'],
+      ['prefers nothing after a failure', 'ab', 'b2:overloaded', { preferred: 'b2' }, 'a after 0'],
+    ]
+    for (const [what, names, story, more, next] of POOLS)
+      it(what, () => expect(told(nextAttempt(situation(names, story, { keys: '12', ...more })))).to.equal(next))
   })
 
   it('spreads the attempts of many callers', () => {
@@ -164,13 +202,14 @@ describe('the choice of the next upstream', () => {
   it('always ends, and resends what may have been accepted only for a chat, once to each', () => {
     fc.assert(
       fc.property(world, ({ modality, routes: count, fates, open }) => {
-        const routes = routesTo('abcd'.slice(0, count))
+        const targets = routesTo('abcd'.slice(0, count)).map((route) => ({ route, key: keyOf('1') }))
         const failed: FailedTry[] = []
         for (const kind of fates) {
           const openUntil = (name: string) => open['abcd'.indexOf(name)]!
-          const step = nextAttempt({ modality, routes, failed, openUntil, now: NOW, backoffMs: 1, random: () => 0.5 })
+          const more = { readyAt: () => 0, choose: (ready: readonly Target[]) => ready[0]!, random: () => 0.5 }
+          const step = nextAttempt({ modality, targets, failed, openUntil, now: NOW, backoffMs: 1, ...more })
           if (step.is === 'give_up') break
-          failed.push({ route: step.route, error: new UpstreamError(kind, 'x'), at: NOW })
+          failed.push({ route: step.route, key: step.key, error: new UpstreamError(kind, 'x'), at: NOW })
         }
         expect(failed.length).to.be.within(1, 3 * count)
         const accepted = failed.filter(({ error }) => error.kind === 'unknown')

@@ -1,5 +1,6 @@
 import { createSandbox } from '../../../sandbox/server.ts'
 import type { Sandbox } from '../../../sandbox/server.ts'
+import { DEFAULT_KEY } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Protocol, Route, Upstream } from '../../../src/shared/catalogue/catalogue.ts'
 import { mapKinds } from '../../../src/shared/terms/kinds.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
@@ -77,7 +78,17 @@ export type RouteChanges = Partial<Omit<Route, 'upstream'>> & { upstream?: Parti
 /** A route to any upstream. */
 export function routeTo(protocol: Protocol, baseUrl: string, { upstream, ...changes }: RouteChanges = {}): Route {
   return {
-    upstream: { name: 'sandbox', protocol, baseUrl, apiKey: 'made-up', results: 'store', headers: {}, ...upstream },
+    upstream: {
+      name: 'sandbox',
+      protocol,
+      baseUrl,
+      key: DEFAULT_KEY,
+      apiKey: 'made-up',
+      keys: [{ name: DEFAULT_KEY, secret: 'made-up', weight: 1 }],
+      results: 'store',
+      headers: {},
+      ...upstream,
+    },
     model: 'some/model',
     rename: {},
     drop: [],

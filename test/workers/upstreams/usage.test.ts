@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import type { Fields } from '../../../src/shared/platform/fields.ts'
 import {
   anthropicUsage,
+  inputUsage,
   largerUsage,
   openaiUsage,
   reportedCost,
@@ -55,6 +57,21 @@ describe('the usage that an upstream reports', () => {
       { cached: 0, reasoning: 0 },
     ],
   ]
+  const INPUTS: [provider: string, answer: object][] = [
+    ['Voyage', { usage: { total_tokens: 400 } }],
+    ['Jina', { usage: { total_tokens: 400, prompt_tokens: 0 } }],
+    ['a text', { usage: { total_tokens: '400' } }],
+    ['Cohere', { meta: { billed_units: { input_tokens: 400 } } }],
+    ['Ollama', { prompt_eval_count: 400 }],
+    ['Gemini', { usageMetadata: { promptTokenCount: 400 } }],
+    ['OpenAI', { usage: { prompt_tokens: 400, total_tokens: 400 } }],
+  ]
+  it('is the input alone where there is no output, under the names of any provider', () => {
+    for (const [provider, answer] of INPUTS) expect(inputUsage(answer as Fields), provider).to.include({ input: 400 })
+    expect(inputUsage({ usage: {}, data: [] })).to.equal(null)
+    expect(openaiUsage({ completion_tokens: 5, total_tokens: 405 }), 'a chat').to.include({ input: 400, output: 5 })
+  })
+
   for (const [provider, usage, counts] of SPELLINGS) {
     it(`is read under the names of any provider: ${provider}`, () => {
       expect(openaiUsage(usage)).to.include({ input: 2000, output: 17, cachesApart: false, ...counts })

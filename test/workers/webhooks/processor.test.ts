@@ -4,7 +4,7 @@ import { Webhook as Verifier } from 'standardwebhooks'
 import type { WorkerConfig } from '../../../src/workers/deps.ts'
 import type { WebhookId } from '../../../src/shared/platform/ids.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
-import { redeliver } from '../../../src/shared/webhooks/deliveries.ts'
+import { findDelivery, redeliver } from '../../../src/shared/webhooks/deliveries.ts'
 import { changeWebhook, rotateWebhook, showCallbackSecret } from '../../../src/shared/webhooks/webhooks.ts'
 import { anAccount, proveAddress } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/harness/until.ts'
@@ -83,6 +83,8 @@ describe('the webhook worker', () => {
     await reach(webhook, 'failed')
     expect(received).to.have.length(10)
     expect((await rowsOf(webhook))[0]).to.include({ answer_status: 500, note: 'refused' })
+    const { tries } = (await findDelivery(db, webhook.id, id))!
+    expect(tries[0]).to.include({ status: 500, note: 'refused', answer: 'secret words' })
     expect(JSON.stringify(await rowsOf(webhook)), 'nothing of the answer is kept').not.to.include('secret words')
     isUp = true
     expect(await redeliver(db, webhook.id, id)).to.equal(true)
@@ -249,7 +251,7 @@ describe('the webhook worker', () => {
       expect(received).to.deep.equal([])
     })
 
-    it('takes a name that does not resolve for a failure, in the same words as a port that is closed', async () => {
+    it('says of a name that does not resolve that it does not, for each try', async () => {
       const nowhere = async () => {
         throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
       }
@@ -257,7 +259,12 @@ describe('the webhook worker', () => {
       await tell(webhook)
       worker({ fetching: { resolver: nowhere } }, guarded())
       await reach(webhook, 'failed')
-      expect((await rowsOf(webhook))[0]).to.include({ note: 'no_answer', answer_status: null })
+      const [row] = await rowsOf(webhook)
+      expect(row).to.include({ note: 'unresolved', answer_status: null })
+      const { tries } = (await findDelivery(db, webhook.id, row!.id))!
+      expect(tries.map(({ note, answer }) => [note, answer])).to.deep.equal(
+        Array.from({ length: 10 }, () => ['unresolved', null]),
+      )
     })
   })
 

@@ -8,6 +8,7 @@ import { bytesOf, isLong } from '../../../shared/calls/stored-answers.ts'
 import { READER_BYTES } from '../../../shared/replies/long-answers.ts'
 import type { ErrorCode, GatewayError } from '../../../shared/platform/errors.ts'
 import { RETRY_SECONDS, shouldRetry, ApiError } from '../../../shared/platform/errors.ts'
+import { messagesErrors } from '../../../shared/chat/messages/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { Hold } from '../../server/response-memory.ts'
 import type { MediaName } from '../../../shared/media/media.ts'
@@ -30,17 +31,22 @@ export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | 
   // Koa's own setters look each of these up first.
   ctx.res.setHeader('Cache-Control', 'no-store')
   ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8')
-  if (answer.status >= 400 && !isLong(answer)) setRetryHeaders(ctx, answer.body)
+  if (answer.status >= 400 && !isLong(answer)) setFailureHeaders(ctx, answer.body)
   ctx.body = ready
   if (isLong(answer)) ctx.length = bytesOf(answer)
 }
 
-/** A stored failure that may pass: of a call that could not be enqueued, or for which its upstream had no room. */
-function setRetryHeaders({ res }: Context, body: string): void {
-  const { code, retryAfterSeconds = RETRY_SECONDS } = (JSON.parse(body) as { error: GatewayError }).error
-  const mayPass = shouldRetry(code as ErrorCode)
+/**
+ * The headers of a stored failure: whether it may pass, as that of a call that could not be enqueued, or for which no
+ * upstream had room; and the id that its body has for clients.
+ */
+function setFailureHeaders({ res }: Context, body: string): void {
+  const { error, request_id: requestId } = JSON.parse(body) as { error: GatewayError; request_id?: string }
+  const { code, retryAfterSeconds } = error
+  const mayPass = shouldRetry(code as ErrorCode) || retryAfterSeconds !== undefined
   res.setHeader('X-Should-Retry', String(mayPass))
-  if (mayPass) res.setHeader('Retry-After', String(retryAfterSeconds))
+  if (mayPass) res.setHeader('Retry-After', String(retryAfterSeconds ?? RETRY_SECONDS))
+  if (requestId !== undefined) res.setHeader(messagesErrors.requestIdHeader!, requestId)
 }
 
 /**

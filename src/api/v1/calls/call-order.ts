@@ -44,6 +44,8 @@ export type CallOrder = {
   /** Credits that must stay free for other calls next to the charge; 0 if absent. */
   leaves?: number | undefined
   body: Record<string, unknown>
+  /** How its body was written, where an upstream may get it so. */
+  text?: string | undefined
   /** What else it is than a call of its modality or dialect: the same body asks for something else then. */
   sort?: string | undefined
   /** The files of its form, as far as it refers to them by their places. */

@@ -8,7 +8,6 @@ import { isBillingHeader } from '../../../shared/chat/messages/read-request.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { CallId } from '../../../shared/platform/ids.ts'
-import { publicId } from '../../../shared/platform/ids.ts'
 import type { CallState } from '../../../shared/reports/call-records.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import { readState } from '../../../shared/reports/call-records.ts'
@@ -17,6 +16,7 @@ import type { Retry } from '../../../shared/calls/numbered-retries.ts'
 import { claimCall, waitingProcesses } from '../../../shared/calls/numbered-retries.ts'
 import type { WebDeps } from '../../deps.ts'
 import { FormFile } from '../../forms/form-file.ts'
+import { nameCall } from '../../middleware/request-context.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
 /** 1 to 255 printable ASCII characters. */
@@ -123,9 +123,8 @@ export async function joinCall(
   const state = await readState(deps.db, callId)
   if (!state || state.requestHash !== identity.hash)
     throw new ApiError('idempotency_conflict', { param: 'Idempotency-Key' })
-  ctx.state.callId = callId
+  nameCall(ctx, callId)
   ctx.state.opened = true
-  ctx.set('X-Call-Id', publicId('call', callId))
   ctx.set('Idempotent-Replayed', 'true')
   if (state.state === 'expired' || state.state === 'passing' || (state.state === 'open' && state.isDeleted))
     throw new ApiError('result_expired')

@@ -14,7 +14,9 @@ import { QUEUED_LEASE_SECONDS } from '../../../shared/terms/lifecycle.ts'
 import type { Ended, OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
 import { putUpload } from '../../../shared/requests/uploads.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
-import type { MediaRequest } from '../../../shared/requests/requests.ts'
+import { speaks } from '../../../shared/chat/protocols.ts'
+import { writtenRequest } from '../../../shared/chat/written-request.ts'
+import type { ChatRequest, MediaRequest } from '../../../shared/requests/requests.ts'
 import type { CallJob } from '../../../shared/queues.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import { ofQueue } from '../../../shared/platform/telemetry/telemetry.ts'
@@ -24,6 +26,7 @@ import type { FormFile } from '../../forms/form-file.ts'
 import { prefersAsync } from './answer-call.ts'
 import type { CallOrder } from './call-order.ts'
 import { withinFunds, isAboveLimit, withinLimit } from './call-order.ts'
+import { measuredOf } from './measured.ts'
 import { maxCreditsOf, priceGuard, callbackUrlOf, prepareCallback } from './call-headers.ts'
 import type { Identity } from './joined-calls.ts'
 import { identityOf, joinCall, joinClaimed, joinRetried } from './joined-calls.ts'
@@ -183,7 +186,7 @@ async function endRelayed(
 function openRequest(
   ctx: CallContext,
   { config, replies, catalogue }: PlaceDeps,
-  { model, request, files, dialect, estimate, charge, leaves, deadlineSeconds }: CallOrder,
+  { model, request, text, files, dialect, estimate, charge, leaves, deadlineSeconds }: CallOrder,
   identity: Identity,
   guarded: OpenRequest['guarded'],
 ): OpenRequest {
@@ -203,7 +206,7 @@ function openRequest(
     leaves,
     guarded,
     estimate,
-    shape: model.modality === 'video' ? (request as MediaRequest) : undefined,
+    measured: measuredOf(model, request),
     deadlineSeconds: model.timeoutSeconds ?? deadlineSeconds ?? KINDS[model.modality].deadlineSeconds,
     requestId,
     replyTo: replies.address,
@@ -212,12 +215,18 @@ function openRequest(
     requestHash: identity.hash,
     joinsLeft: !identity.isNew && identity.idempotencyKey === null,
     // As the job carries it, and its files: what waits until the call has ended.
-    requestBytes: bytesAsJson(request) + bytesOf(files),
+    requestBytes: Math.max(bytesAsJson(request), text?.length ?? 0) + bytesOf(files),
     secretVersion: principal.secretVersion,
     address: principal.address === '' ? null : principal.address,
     isAsync: prefersAsync(ctx) || ('background' in request && request.background === true),
     callbackUrl: callbackUrlOf(ctx.req.headers),
   }
+}
+
+/** The text of a chat, if an upstream of its model speaks its dialect. */
+function writtenFor({ model, request, text, body, dialect }: CallOrder): Pick<CallJob, 'text'> {
+  if (text === undefined || dialect === undefined || !speaks(model.routes, dialect)) return {}
+  return { text: writtenRequest({ text, fields: body }, request as ChatRequest, dialect) }
 }
 
 const bytesOf = (files: CallOrder['files'] = []): number => files.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -266,6 +275,7 @@ async function enqueue(
     callId: request.id,
     accountId: request.accountId,
     request: order.request,
+    ...writtenFor(order),
     ...(order.dialect && { dialect: order.dialect, betas: order.betas ?? [] }),
     catalogueVersion: request.catalogueVersion,
     requestId,

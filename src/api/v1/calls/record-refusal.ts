@@ -5,12 +5,11 @@ import type { Context } from 'koa'
 import type { Refusal } from '../../../shared/calls/refusal-records.ts'
 import { isNotMigrated, isUnreachable } from '../../../shared/platform/postgres/db.ts'
 import type { ApiError } from '../../../shared/platform/errors.ts'
-import { publicId } from '../../../shared/platform/ids.ts'
 import { traceFields } from '../../../shared/platform/process/trace.ts'
 import type { WebDeps } from '../../deps.ts'
 import { ALLOWANCE_HEADERS, TOKEN_HEADERS } from '../../endpoint/allowances.ts'
 import { toApiError } from '../../middleware/error-handler.ts'
-import type { RequestState } from '../../middleware/request-context.ts'
+import { forgetCall, nameCall } from '../../middleware/request-context.ts'
 import type { CallContext } from './placed-call.ts'
 
 /** What was asked for, and in which dialect. */
@@ -35,7 +34,7 @@ export async function refuse(
   if (ctx.state.opened) return thrown
   const error = toApiError(thrown, deps.schema)
   if (isRecorded(error)) await record(ctx, deps, kind, model, error)
-  else clearCallId(ctx)
+  else forgetCall(ctx)
   // Of a key that was refused after it had been counted: its refusal precedes the limits, whenever it is noticed.
   if (OF_THE_KEY.has(error.code)) withdraw(ctx, ALLOWANCE_HEADERS)
   if (error.code === 'unauthorized') withdraw(ctx, TOKEN_HEADERS)
@@ -50,11 +49,6 @@ const OF_THE_KEY: ReadonlySet<string> = new Set(['unauthorized', 'ip_not_allowed
  */
 const isRecorded = ({ code, status, cause }: ApiError): boolean =>
   code !== 'unauthorized' && (status < 500 || status === 503) && !isUnreachable(cause) && !isNotMigrated(cause)
-
-function clearCallId(ctx: Context & { state: RequestState }): void {
-  delete ctx.state.callId
-  withdraw(ctx, ['X-Call-Id'])
-}
 
 function withdraw(ctx: Context, headers: readonly string[]): void {
   for (const name of headers) ctx.remove(name)
@@ -87,12 +81,11 @@ async function record(
       model,
       latencyMs: Math.round(performance.now() - acceptedAt),
     })
-    ctx.state.callId = recorded
-    ctx.set('X-Call-Id', publicId('call', recorded))
+    nameCall(ctx, recorded)
     replies.publishEvent(accountId, { callId: recorded, status: 'rejected', balance: null })
   } catch (cause) {
     // The client gets the refusal even if it cannot be recorded.
-    clearCallId(ctx)
+    forgetCall(ctx)
     log.warn({ ...traceFields(ctx.state), err: cause }, 'refusal not recorded')
   }
 }

@@ -14,7 +14,6 @@ import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import { newCallId } from '../../../shared/reports/call-records.ts'
 import { unstreamed } from '../../../shared/requests/requests.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
-import { publicId } from '../../../shared/platform/ids.ts'
 import type { Declaration } from '../../endpoint/declaration.ts'
 import { longestBody, servedOf } from '../../endpoint/declaration.ts'
 import { longestForm } from '../../forms/declared-form.ts'
@@ -26,7 +25,7 @@ import { isJson, readForm } from '../../forms/read-form.ts'
 import type { RequestState, Served } from '../../middleware/request-context.ts'
 import { countersOf } from '../../endpoint/serve.ts'
 import { authenticateKey, mayCall, refuseHolder, identify, apiKeyToken } from '../../endpoint/auth.ts'
-import { beginAt } from '../../middleware/request-context.ts'
+import { beginAt, nameCall } from '../../middleware/request-context.ts'
 import { prefersAsync } from './answer-call.ts'
 import { bufferUpdates } from './placed-call.ts'
 import type { CallOrder } from './call-order.ts'
@@ -53,8 +52,12 @@ export type CallKind<M extends Model, P extends Parsed> = {
   mayOmitModel?: true
   /** The API of a chat, if it is not chat completions. */
   dialect?: Dialect
-  /** What is asked of the model by a JSON object or a form. @throws ApiError that names the field at fault. */
-  parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders) => P
+  /**
+   * What is asked of the model by a JSON object or a form.
+   * @param text how the object was written
+   * @throws ApiError that names the field at fault.
+   */
+  parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders, text?: string) => P
   /** The body with what it only refers to. @throws ApiError if that cannot be found */
   resolve?: (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<JsonObject>
   /** Answers a placed call in the form that its client wants. */
@@ -101,13 +104,20 @@ function serveCall<M extends Model, P extends Parsed>(
     const large = new LargeCall(deps, call, kind.modality)
     let body: JsonObject | null = null
     let form: SentForm | null = null
+    // Only upstreams of another API than chat completions are promised its bytes.
+    let text: string | undefined
+    const take = (written: string): void => {
+      text = dialect && written
+    }
     try {
       refuseHolder(principal)
       await checkCaller(deps, call, async (holder) => {
         for (const count of counters) await count(ctx, holder)
       })
       if (isForm) form = await readForm(ctx, deps, takenForm, principal.accountId, large)
-      const read = form ? form.fields : await readJsonBody(ctx, deps, principal.accountId, large)
+      const read = form
+        ? form.fields
+        : await readJsonBody(ctx, deps, principal.accountId, { admit: large.admit, hold: large.hold, read: take })
       body = read
       await large.pause()
       await checkCaller(deps, call, async (holder) => modelOf(deps, kind, read, holder))
@@ -116,15 +126,17 @@ function serveCall<M extends Model, P extends Parsed>(
       const sent = { body, files: form?.files }
       const updates = bufferUpdates()
       const orderFor = async (holder: Principal) => {
-        const asked = { ...orderOf(deps, kind, resolved, holder, ctx.req.headers), dialect }
+        const asked = { ...orderOf(deps, kind, resolved, holder, { headers: ctx.req.headers, text }), dialect }
         await large.pause()
-        return { ...orderForReader(ctx, asked), ...sent }
+        return { ...orderForReader(ctx, asked), ...sent, text }
       }
       const place = () => placeInGroup(call, deps, updates.onUpdate, orderFor)
       const { order, placed } = await checkCaller(deps, call, place)
       large.end()
       // Their worker has them now, or those of the call that was joined.
       await form?.release()
+      // The job has it: a long text is not held until the answer.
+      text = order.text = undefined
       await answer(call, deps, placed, { ...order, updates })
     } catch (thrown) {
       if (!call.state.opened) await large.countRefusal()
@@ -172,10 +184,10 @@ export function orderOf<M extends Model, P extends Parsed>(
   kind: Pick<CallKind<M, P>, 'modality' | 'mayOmitModel' | 'parse'>,
   body: JsonObject,
   holder: Principal,
-  headers?: IncomingHttpHeaders,
+  { headers, text }: { headers?: IncomingHttpHeaders; text?: string | undefined } = {},
 ): P & { model: M; body: JsonObject } {
   const model = modelOf<M>({ catalogue }, kind, body, holder)
-  return { ...kind.parse(body, model, headers), model, body }
+  return { ...kind.parse(body, model, headers, text), model, body }
 }
 
 /** The model of a body. @throws ApiError unsupported_model, model_not_allowed */
@@ -216,8 +228,8 @@ function assignCallId(
   principal: CallContext['state']['principal'],
 ): CallContext {
   const callId = newCallId()
-  ctx.res.setHeader('X-Call-Id', publicId('call', callId))
-  Object.assign(ctx.state, { principal, callId })
+  nameCall(ctx, callId)
+  Object.assign(ctx.state, { principal })
   return ctx as CallContext
 }
 

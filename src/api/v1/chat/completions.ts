@@ -4,6 +4,7 @@
 import { checkChat } from '../../../shared/chat/completions/check.ts'
 import type { CountedChat } from '../../../shared/chat/completions/estimate.ts'
 import { estimateChat } from '../../../shared/chat/completions/estimate.ts'
+import { requireCarried } from '../../../shared/chat/protocols.ts'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import { DEFAULT_MAX_TOKENS, chatCharge } from '../../../shared/terms/pricing.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
@@ -38,7 +39,11 @@ function askedOf(body: CountedChat, request: ChatRequest, model: ChatModel): Ask
 /** What is specific to chats. */
 export const chatKind: CallKind<ChatModel, AskedChat> = {
   modality: 'chat',
-  parse: (body, model: ChatModel) => askedOf(body as CountedChat, checkChat(body, model), model),
+  parse: (body, model: ChatModel) => {
+    const request = checkChat(body, model)
+    requireCarried(model.routes, request)
+    return askedOf(body as CountedChat, request, model)
+  },
   answer: (ctx, deps, placed, asked) =>
     asked.request.stream
       ? answerWithFrames(ctx, deps, placed, { updates: asked.updates, frames: chunksFor(asked.request) })

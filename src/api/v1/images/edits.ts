@@ -1,5 +1,5 @@
 /**
- * POST /v1/images/edits: a form with the pictures to edit, as OpenAI's SDKs send it, or JSON with the address of one.
+ * POST /v1/images/edits: a form with the pictures to edit, as OpenAI's SDKs send it, or JSON with their addresses.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
@@ -13,6 +13,7 @@ import type { JsonObject } from '../../middleware/json-body.ts'
 import { parseBody } from '../../../shared/requests/parse-body.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
+import { imageUrl } from '../calls/call-schemas.ts'
 import { QUOTED_ERRORS, imagesResult } from '../declared.ts'
 import type { AskedMedia } from '../videos/generations.ts'
 import { answerMedia, declaredMedia } from '../videos/generations.ts'
@@ -41,32 +42,61 @@ const editBody = imageBody
   })
   .meta({ id: 'ImageEditRequest' })
 
-type Edit = z.infer<typeof imageBody> & Partial<Pick<z.infer<typeof editBody>, 'image' | 'mask'>>
+/** A picture of JSON. */
+const pictureObject = z.object({
+  file_id: z.null('names a file of the API: send an image_url').optional(),
+  image_url: imageUrl,
+})
+
+/** The body of an edit that is JSON. */
+const jsonBody = imageBody.extend({
+  images: optional(z.array(pictureObject).min(1).max(FILES.files.image.most)),
+  mask: optional(pictureObject),
+})
 
 /** What is asked for and what it costs at the most. Only forms write numbers as texts. @throws ApiError */
 function parse(body: JsonObject, model: MediaModel, headers: IncomingHttpHeaders = {}): AskedMedia {
+  requireShortPrompt(body.prompt, model)
+  const isForm = /^multipart\//i.test(headers['content-type'] ?? '')
+  const { model: _model, stream: _stream, partial_images: _partial, ...asked } = isForm ? ofForm(body) : ofJson(body)
+  return orderOfPictures(model, asked, headers)
+}
+
+type Parsed = MediaRequest & Pick<z.infer<typeof imageBody>, 'model' | 'stream' | 'partial_images'>
+
+function ofForm(body: JsonObject): Parsed {
   const pictureOf = (field: string, file: FormFile): UploadedPicture => ({
     place: file.place,
     extension: pictureTypeOf(body, field, file),
   })
-  const isForm = /^multipart\//i.test(headers['content-type'] ?? '')
-  requireShortPrompt(body.prompt, model)
-  // JSON has no files, and what is asked for is not left out while it is charged.
-  for (const field of isForm ? [] : ['image', 'mask'])
-    if ((body[field] ?? null) !== null) throw fieldRefusal(field, 'is a file: send a form (multipart/form-data).')
-  const parsed: Edit = parseBody(isForm ? editBody : imageBody, body)
-  const { model: _model, stream: _stream, partial_images: _partial, image = [], mask, ...asked } = parsed
-  if (asked.image_url === undefined && image.length === 0)
-    throw fieldRefusal(isForm ? 'image' : 'image_url', 'is required.')
+  const { image = [], mask, ...asked } = parseBody(editBody, body)
+  if (asked.image_url === undefined && image.length === 0) throw fieldRefusal('image', 'is required.')
   if (asked.image_url !== undefined && image.length > 0)
     throw fieldRefusal('image_url', 'stands beside files: send either.')
   if (asked.image_url !== undefined && mask) throw fieldRefusal('mask', 'needs the picture to edit as a file, image.')
-  const request: MediaRequest = {
+  return {
     ...asked,
     ...(image.length > 0 && { images: image.map((file) => pictureOf('image', file)) }),
     ...(mask && { mask: pictureOf('mask', mask) }),
   }
-  return orderOfPictures(model, request, headers)
+}
+
+/**
+ * JSON as SDKs of OpenAI write it: `images` with addresses, or `image_url`, and the address of a mask. One picture
+ * without a mask is an `image_url`, which upstreams without forms take too.
+ */
+function ofJson(body: JsonObject): Parsed {
+  // JSON has no files, and what is asked for is not left out while it is charged.
+  if ((body.image ?? null) !== null) throw fieldRefusal('image', 'is a file: send a form, or images as addresses.')
+  const { images: listed = [], mask, image_url: one, ...asked } = parseBody(jsonBody, body)
+  if (one !== undefined && listed.length > 0) throw fieldRefusal('image_url', 'stands beside images: send either.')
+  const images = one === undefined ? listed.map(({ image_url: url }) => url) : [one]
+  if (images.length === 0) throw fieldRefusal('image_url', 'is required.')
+  return {
+    ...asked,
+    ...(images.length === 1 && !mask ? { image_url: images[0]! } : { images }),
+    ...(mask && { mask: mask.image_url }),
+  }
 }
 
 /** Edits pictures. */
@@ -76,8 +106,8 @@ export const editImages = callEndpoint(
     path: '/v1/images/edits',
     summary: 'Edit images',
     description:
-      'A form with the pictures to edit, as SDKs of OpenAI send it, or JSON with the `image_url` of one. Charged and ' +
-      'settled as images that are made.',
+      'A form with the pictures to edit, as SDKs of OpenAI send it, or JSON with `images: [{"image_url": …}]`, and ' +
+      '`mask` in the same form. Charged and settled as images that are made.',
     form: FILES,
     body: editBody,
     errors: [...declaredMedia(imagesResult).errors, ...QUOTED_ERRORS],

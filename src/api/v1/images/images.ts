@@ -7,6 +7,7 @@ import { ApiError } from '../../../shared/platform/errors.ts'
 import { mediaCost } from '../../../shared/terms/pricing.ts'
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import type { JsonObject } from '../../middleware/json-body.ts'
+import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { parseBody } from '../../../shared/requests/parse-body.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
@@ -19,6 +20,8 @@ import { requireServed, requireShortPrompt, resolvePictures } from './options.ts
 /** What is asked for and what it costs at the most, which it is charged before. @throws ApiError */
 function parse(body: JsonObject, model: MediaModel, headers: IncomingHttpHeaders = {}): AskedMedia {
   requireShortPrompt(body.prompt, model)
+  for (const field of ['image', 'images', 'mask'])
+    if ((body[field] ?? null) !== null) throw fieldRefusal(field, 'is edited by POST /v1/images/edits')
   const { model: _model, stream: _stream, partial_images: _partial, ...asked } = parseBody(imageBody, body)
   return orderOfPictures(model, asked, headers)
 }

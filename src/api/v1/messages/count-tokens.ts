@@ -1,11 +1,11 @@
 /**
- * POST /v1/messages/count_tokens: the input tokens of a message, by its upstream's count or as its hold would be.
+ * POST /v1/messages/count_tokens: the input tokens of a message, by its upstream's count, or by its bytes.
  */
 import { z } from 'zod'
 import { findModel, offerTo } from '../../../shared/catalogue/catalogue.ts'
 import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import { checkCounted } from '../../../shared/chat/messages/check.ts'
-import { estimateMessages } from '../../../shared/chat/messages/estimate.ts'
+import { countMessages } from '../../../shared/chat/messages/estimate.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import { endpoint } from '../../endpoint/endpoint.ts'
@@ -27,8 +27,8 @@ export const countTokens = endpoint({
   path: '/v1/messages/count_tokens',
   summary: 'Count the input tokens of a message',
   description:
-    "The count of the model's first upstream where it speaks this API and answers in time, else the bound that the " +
-    'hold of such a message uses. Free, at any balance; nothing is recorded.',
+    "The count of the model's first upstream where it speaks this API and answers in time, else a third of the bytes " +
+    'of the request. Free, at any balance; nothing is recorded.',
   auth: apiKey,
   limits: READ_LIMITS,
   body: z.looseObject({ model: z.string() }),
@@ -46,7 +46,7 @@ export const countTokens = endpoint({
     const { request, betas = [] } = checkCounted(body, model, ctx.req.headers)
     const { requestId, traceparent } = ctx.state
     const counted = await countUpstream({ request, betas, model, auth, requestId, traceparent })
-    ctx.body = { input_tokens: counted ?? estimateMessages(request, model).input }
+    ctx.body = { input_tokens: counted ?? countMessages(request, model) }
   }
 })
 

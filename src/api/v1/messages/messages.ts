@@ -6,6 +6,7 @@ import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import { checkMessages } from '../../../shared/chat/messages/check.ts'
 import { estimateMessages } from '../../../shared/chat/messages/estimate.ts'
 import { messagesBody } from '../../../shared/chat/messages/fields.ts'
+import { requireCarried } from '../../../shared/chat/protocols.ts'
 import { answerWhenDone } from '../calls/answer-call.ts'
 import type { AskedChat } from '../chat/agent-chat.ts'
 import { agentAnswers, agentChat, clampedChat, settled } from '../chat/agent-chat.ts'
@@ -25,9 +26,10 @@ import type { EventStream } from '../calls/event-stream.ts'
 export const messagesKind: CallKind<ChatModel, AskedChat> = {
   modality: 'chat',
   dialect: 'messages',
-  parse: (body, model, headers) => {
+  parse: (body, model, headers, text) => {
     const { request, ...more } = checkMessages(body, model, headers)
-    return { ...more, ...clampedChat(request, estimateMessages(request, model), model) }
+    requireCarried(model.routes, request, 'messages')
+    return { ...more, ...clampedChat(request, estimateMessages(request, model, text), model) }
   },
   answer: (ctx, deps, placed, asked) =>
     asked.request.stream

@@ -6,6 +6,7 @@ import type { ChatModel } from '../../../shared/catalogue/catalogue.ts'
 import { checkResponses } from '../../../shared/chat/responses/check.ts'
 import { estimateResponses } from '../../../shared/chat/responses/estimate.ts'
 import { responsesBody } from '../../../shared/chat/responses/fields.ts'
+import { requireCarried } from '../../../shared/chat/protocols.ts'
 import { storeInput, storeInputFirst } from '../../../shared/calls/stored-responses.ts'
 import { itemsOf } from '../../../shared/chat/responses/parts.ts'
 import { begunResponse, inputWithIds } from '../../../shared/chat/responses/response.ts'
@@ -37,9 +38,10 @@ export const responsesKind: CallKind<ChatModel, AskedResponse> = {
   modality: 'chat',
   dialect: 'responses',
   resolve: (deps, body, holder) => withPrevious(deps, body, holder),
-  parse: (body, model) => {
+  parse: (body, model, _headers, text) => {
     const { request, droppedTools } = checkResponses(body, model)
-    const clamped = clampedChat(request, estimateResponses(request, model), model)
+    requireCarried(model.routes, request, 'responses')
+    const clamped = clampedChat(request, estimateResponses(request, model, text), model)
     return { ...clamped, droppedTools, modelId: model.id }
   },
   answer: async (ctx, deps, placed, { request, modelId, updates }) => {
@@ -216,7 +218,8 @@ class ResponseWriter implements FrameWriter {
       if (!item) continue
       const isCall = item.type === 'function_call' || item.type === 'custom_tool_call'
       const pieces = piecesOf({ item, index }).slice(isCall ? 0 : ended, isCall ? 1 : begun)
-      for (const event of [...pieces.flatMap(({ end }) => end), itemDone({ item, index })]) this.send(event)
+      for (const event of [...pieces.flatMap(({ said, end }) => [said, ...end]), itemDone({ item, index })])
+        this.send(event)
     }
     this.open.clear()
   }

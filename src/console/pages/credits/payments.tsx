@@ -146,7 +146,7 @@ export function Returned({ id, changed }: { id: string; changed: () => void }) {
     return <ErrorMessage problem={problem.code === 'not_found' ? 'There is no such payment.' : problem} />
   }
   return (
-    <div class="notice" role="status" data-testid="returned">
+    <div class={payment?.status === 'paid' ? 'notice good' : 'notice'} role="status" data-testid="returned">
       <p>{payment ? <Outcome payment={payment} /> : 'Checking your payment…'}</p>
       {payment && <Unpaid payment={payment} changed={() => setLooks(looks + 1)} />}
     </div>

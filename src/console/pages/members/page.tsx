@@ -66,6 +66,7 @@ function Members({ organisation: { id, name, role }, email }: Props) {
               columns={[...COLUMNS, ...(manages ? [actionsOf({ role, email, act: setDoing })] : [])]}
               rows={items}
               keyOf={(member) => member.id}
+              textOf={({ email, displayName, role }) => `${email} ${displayName} ${role}`}
             />
           )}
         </List>
@@ -98,6 +99,7 @@ function Members({ organisation: { id, name, role }, email }: Props) {
 const COLUMNS: Column<Member>[] = [
   {
     header: 'Member',
+    sortBy: ({ displayName, email }) => displayName || email,
     cell: ({ email, displayName }) => (
       <span>
         {displayName !== '' && (
@@ -112,9 +114,9 @@ const COLUMNS: Column<Member>[] = [
       </span>
     ),
   },
-  { header: 'Role', cell: ({ role }) => role },
-  { header: 'Budget', cell: (member) => <BudgetOf member={member} /> },
-  { header: 'Joined', cell: ({ joinedAt }) => <Time iso={joinedAt} /> },
+  { header: 'Role', sortBy: ({ role }) => role, cell: ({ role }) => role },
+  { header: 'Budget', sortBy: ({ budget }) => budget?.remaining, cell: (member) => <BudgetOf member={member} /> },
+  { header: 'Joined', sortBy: ({ joinedAt }) => joinedAt, cell: ({ joinedAt }) => <Time iso={joinedAt} /> },
 ]
 
 /** What is used of a member's budget, what is left, and until when. */

@@ -16,9 +16,9 @@ const ORIGINS = [
   ['adjustment', 'Adjustment'],
 ] as const
 
-type Props = { id: string; email: string; done: () => void }
+type Props = { id: string; label: string; done: () => void }
 
-export function GiveCredits({ id, email, done }: Props) {
+export function GiveCredits({ id, label, done }: Props) {
   const { busy, problem, outcome, form, submits } = useStaying()
   const submit = submits(async ({ amount = '', origin = '', note = '', expiresAt = '' }) => {
     const answer = await giveCredits(id, {
@@ -28,7 +28,7 @@ export function GiveCredits({ id, email, done }: Props) {
       ...(expiresAt && { expiresAt }),
     })
     done()
-    return `Granted. The balance of ${email} is ${credits(answer.credits)}.`
+    return `Granted. The balance of ${label} is ${credits(answer.credits)}.`
   })
   return (
     <section class="panel">
@@ -50,7 +50,7 @@ const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** The key changes once credits were taken: until then a second press is the same request. */
-export function TakeCredits({ id, email, done }: Props) {
+export function TakeCredits({ id, label, done }: Props) {
   const { busy, problem, outcome, form, submits } = useStaying()
   const [mayAsk, setMayAsk] = useState(false)
   const key = useRef(newKey())
@@ -62,7 +62,7 @@ export function TakeCredits({ id, email, done }: Props) {
       key.current = newKey()
       setMayAsk(false)
       done()
-      return `Deducted ${credits(taken)}${rest}. The balance of ${email} is ${credits(left)}.`
+      return `Deducted ${credits(taken)}${rest}. The balance of ${label} is ${credits(left)}.`
     } catch (thrown) {
       const { code } = problemOf(thrown)
       if (code === 'credits_spent') setMayAsk(true)

@@ -40,7 +40,7 @@ function Regroup({ account, groups, changed, close }: Props & { close: () => voi
   })
   const options = [['', 'none'] as const, ...groups.map((name) => [name, name] as const)]
   return (
-    <Dialog title={`Group of ${account.email}`} close={close}>
+    <Dialog title={`Group of ${account.name || account.email}`} close={close}>
       <p>Its next call is served at the prices, with the models and within the limits of the group.</p>
       <Form problem={problem} onSubmit={submit}>
         <Choice label="Group" name="group" options={options} value={account.group ?? ''} />

@@ -4,7 +4,7 @@
 import { useState } from 'preact/hooks'
 import type { AccountDetails, OperatedAccount } from '../../api/operator.ts'
 import { getAccountDetails, setAccountStatus } from '../../api/operator.ts'
-import { Email, Empty, ErrorMessage, Fact, Loading, Time } from '../../parts/basics.tsx'
+import { AccountName, Empty, ErrorMessage, Fact, Loading, Time } from '../../parts/basics.tsx'
 import { CallTable } from '../../parts/call-table.tsx'
 import { Confirm } from '../../parts/dialogs.tsx'
 import { counted, credits } from '../../parts/format.ts'
@@ -37,8 +37,8 @@ export function AccountSection({ id }: { id: string }) {
       <ErrorMessage problem={problem} retry={file.reload} />
       <Head file={data} reload={file.reload} />
       <div class="columns">
-        <GiveCredits id={id} email={email} done={file.reload} />
-        <TakeCredits id={id} email={email} done={file.reload} />
+        <GiveCredits id={id} label={labelOf(account)} done={file.reload} />
+        <TakeCredits id={id} label={labelOf(account)} done={file.reload} />
       </div>
       <LimitAccount account={account} done={file.reload} />
       <section class="panel">
@@ -79,6 +79,9 @@ export function AccountSection({ id }: { id: string }) {
   )
 }
 
+/** An account in few words, for dialogs. */
+const labelOf = ({ name, email }: OperatedAccount): string => name || email
+
 type HeadProps = { file: AccountDetails; reload: () => void }
 
 function Head({ file: { account, groups, held, openCalls, debt }, reload }: HeadProps) {
@@ -88,7 +91,7 @@ function Head({ file: { account, groups, held, openCalls, debt }, reload }: Head
     <section class="panel">
       <div class="row between">
         <h2 class="name">
-          <Email address={account.email} />
+          <AccountName email={account.email} name={account.name} />
         </h2>
         {!isOwnAccount(account.id) && (
           <button type="button" class={verb === 'suspend' ? 'small danger' : 'small'} onClick={() => setAsking(true)}>
@@ -132,7 +135,7 @@ type AskProps = { account: OperatedAccount; verb: 'suspend' | 'activate'; close:
 
 const Ask = ({ account, verb, close, done }: AskProps) => (
   <Confirm
-    title={verb === 'suspend' ? `Suspend ${account.email}?` : `Activate ${account.email}?`}
+    title={`${verb === 'suspend' ? 'Suspend' : 'Activate'} ${labelOf(account)}?`}
     verb={verb === 'suspend' ? 'Suspend account' : 'Activate account'}
     busyText="Saving…"
     danger={verb === 'suspend'}

@@ -76,22 +76,12 @@ export const Standing = ({ account }: { account: OperatedAccount }) => (
   </>
 )
 
-/** An organisation's name, or that of the person whose own account it is. */
-export const NameOf = ({ account: { kind, name, displayName } }: { account: OperatedAccount }) =>
-  kind === 'organisation' ? (
-    <>
-      {name} <small class="soft">organisation</small>
-    </>
-  ) : (
-    <>{displayName}</>
-  )
-
 const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
   {
-    header: 'Address',
-    cell: (account) => <AccountLink id={account.id} email={account.email} />,
+    header: 'Account',
+    cell: (account) => <AccountLink id={account.id} email={account.email} name={account.name} />,
   },
-  { header: 'Name', cell: (account) => <NameOf account={account} /> },
+  { header: 'Name', cell: ({ displayName }) => displayName },
   { header: 'Status', cell: (account) => <Standing account={account} /> },
   { header: 'Credits', right: true, cell: (account) => <Amount value={account.credits} /> },
   {

@@ -14,6 +14,7 @@ import { List, Pager } from '../../parts/list.tsx'
 import { withFields } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
+import { TimeRange } from '../../parts/time-range.tsx'
 import { useLoad } from '../../state/load.ts'
 
 const PATH = '/operator/actions'
@@ -43,8 +44,7 @@ export function ActionsSection({ query }: { query: Record<string, string> }) {
           <Choice label="What" options={ACTION_CHOICES} {...given('action')} />
           <Field label="Operator" placeholder="address" title="An address, or: command line" {...given('operator')} />
           <Field label="Account" placeholder="address or ID" {...given('account')} />
-          <Field label="From (UTC)" type="date" {...given('from')} />
-          <Field label="To (UTC)" type="date" {...given('to')} />
+          <TimeRange query={query} set={(range) => route(withFields(PATH, query, { ...range, cursor: undefined }))} />
           {filtered && <ClearFilters href={PATH} />}
         </section>
       </Collapsible>
@@ -98,6 +98,9 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   webhook_changed: 'Disabled or enabled a webhook',
   webhook_rotated: 'Rotated a webhook',
   webhook_removed: 'Removed a webhook',
+  upstream_key_disabled: 'Disabled a key of an upstream',
+  upstream_key_enabled: 'Enabled a key of an upstream',
+  upstream_key_tested: 'Tested a key of an upstream',
 }
 
 const ACTION_CHOICES = [['', 'Everything'], ...Object.entries(ACTION_WORDS)] as (readonly [string, string])[]
@@ -109,19 +112,41 @@ const UNTOLD = new Set(['grantId', 'deductionId', 'bannerId'])
 const wordsOf = (name: string): string =>
   name.replace(/Id$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
+/** What the lists show that operators view, by their paths. */
+const LISTS: Record<string, string> = {
+  '/api/operator/accounts': 'accounts',
+  '/api/operator/calls': 'calls',
+  '/api/operator/payments': 'payments',
+  '/api/operator/debts': 'debts',
+  '/api/operator/mails': 'undelivered e-mails',
+  '/api/operator/codes': 'codes',
+  '/api/operator/actions': 'the audit log',
+  '/api/operator/overview': 'the home page',
+}
+
+/** What was done; a view of a list is none of one account. */
+function whatText({ action, details }: OperatorAction): string {
+  const { list } = details
+  if (action !== 'account_viewed' || typeof list !== 'string') return ACTION_WORDS[action]
+  return `Viewed ${LISTS[list] ?? `a list (${list.replace('/api/operator/', '')})`}`
+}
+
 const detailText = ({ details }: OperatorAction): string =>
   Object.entries(details)
-    .filter(([name, value]) => value !== null && value !== 0 && !UNTOLD.has(name))
+    .filter(([name, value]) => value !== null && value !== 0 && name !== 'list' && !UNTOLD.has(name))
     .map(([name, value]) => `${wordsOf(name)}: ${typeof value === 'number' ? number(value) : value}`)
     .join(' · ')
 
 const ACTION_COLUMNS: Column<OperatorAction>[] = [
   { header: 'Time', cell: (action) => <Time iso={action.createdAt} /> },
   { header: 'Who', cell: (action) => action.operatorEmail ?? 'command line' },
-  { header: 'What', cell: (action) => ACTION_WORDS[action.action] },
+  { header: 'What', cell: whatText },
   {
     header: 'Account',
-    cell: (action) => action.accountId && <AccountLink id={action.accountId} email={action.accountEmail ?? ''} />,
+    cell: (action) =>
+      action.accountId && (
+        <AccountLink id={action.accountId} email={action.accountEmail ?? ''} name={action.accountName} />
+      ),
   },
   { header: 'Details', class: 'wrap', cell: detailText },
 ]

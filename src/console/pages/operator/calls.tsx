@@ -12,11 +12,13 @@ import { CallDialog } from '../../parts/call-dialog.tsx'
 import { CREDITS, MODEL, STATUS, TOOK } from '../../parts/call-table.tsx'
 import { ClearFilters, Collapsible } from '../../parts/collapsible.tsx'
 import { MODALITY_CHOICES, STATUS_WORDS } from '../../parts/format.ts'
+import { Receipt } from '../../parts/receipt.tsx'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { List, Pager } from '../../parts/list.tsx'
 import { leave, withFields } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
+import { TimeRange } from '../../parts/time-range.tsx'
 import { useLoad } from '../../state/load.ts'
 
 const PATH = '/operator/calls'
@@ -86,7 +88,10 @@ const columnsOf = (query: Record<string, string>): Column<AnyCall>[] => [
   STATUS,
   CREDITS,
   TOOK,
-  { header: 'Account', cell: (call) => <a href={`/operator/accounts/${call.accountId}`}>{call.accountEmail}</a> },
+  {
+    header: 'Account',
+    cell: (call) => <AccountLink id={call.accountId} email={call.accountEmail} name={call.accountName} />,
+  },
   { header: 'Upstream', class: 'soft', cell: (call) => call.upstream },
 ]
 
@@ -131,8 +136,7 @@ function Filters({ query }: { query: Record<string, string> }) {
         <Field label="Account" placeholder="address or ID" {...given('account')} />
         <Field label="Key" placeholder="key_…" {...given('keyId')} />
         <Field label="Error code" placeholder="upstream_failed" {...given('errorType')} />
-        <Field label="From (UTC)" type="date" {...given('from')} />
-        <Field label="To (UTC)" type="date" {...given('to')} />
+        <TimeRange query={query} set={(range) => route(withFields(PATH, query, { ...range, cursor: undefined }))} />
         <form class="whole" onSubmit={find}>
           <Field label="Call ID" name="call" placeholder="call_…" />
         </form>
@@ -150,11 +154,12 @@ function CallDrawer({ id, close }: { id: string; close: () => void }) {
         <>
           {data.account && (
             <p>
-              Account <AccountLink id={data.account.id} email={data.account.email} />
+              Account <AccountLink id={data.account.id} email={data.account.email} name={data.account.name} />
             </p>
           )}
           <ErrorNote call={data.call} />
           <Trail details={data} />
+          <Receipt details={data} />
           <Facts call={data.call} />
           <p>
             <a href={withFields(PATH, {}, { keyId: data.call.keyId })}>Calls of its key</a>

@@ -19,6 +19,7 @@ import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
+import { placeOf, withoutPath } from './places.ts'
 import { PriceForm } from './price-form.tsx'
 
 export function CatalogueSection() {
@@ -103,7 +104,7 @@ function Editor({ version, catalogue, done }: EditorProps) {
       <Sides text={text} edit={edit} />
       <ErrorMessage problem={problem} />
       {problem?.code === 'conflict' && <p>Your changes are kept. Compare again to see them against the new version.</p>}
-      {check && <Findings check={check} />}
+      {check && <Findings check={check} catalogue={given.fault === null ? given.catalogue : null} />}
       {check && check.faults.length === 0 && check.changes.length > 0 ? (
         <>
           <Field label="Note" value={note} maxLength={500} onInput={(event) => setNote(event.currentTarget.value)} />
@@ -161,26 +162,36 @@ function Sides({ text, edit }: { text: string; edit: (text: string) => void }) {
 }
 
 /** What is wrong with a catalogue, and what it would change. */
-function Findings({ check: { version, faults, losses, warnings, changes } }: { check: CatalogueCheck }) {
+type FindingsProps = { check: CatalogueCheck; catalogue: unknown }
+
+function Findings({ check: { version, faults, losses, warnings, changes }, catalogue }: FindingsProps) {
   return (
     <div role="status" data-testid="findings">
-      {faults.length > 0 && <Places title="It cannot be applied" places={faults} />}
-      {losses.length > 0 && <Places title="It sells below its cost" places={losses} />}
-      {warnings.length > 0 && <Places title="Who fetches the images of customers?" places={warnings} />}
+      {faults.length > 0 && <Places title="It cannot be applied" places={faults} catalogue={catalogue} />}
+      {losses.length > 0 && <Places title="It sells below its cost" places={losses} catalogue={catalogue} />}
+      {warnings.length > 0 && (
+        <Places title="Who fetches the images of customers?" places={warnings} catalogue={catalogue} />
+      )}
       {faults.length === 0 && <Changes title={`Compared with version ${version}`} changes={changes} />}
     </div>
   )
 }
 
-const Places = ({ title, places }: { title: string; places: CatalogueCheck['faults'] }) => (
+type PlacesProps = { title: string; places: CatalogueCheck['faults']; catalogue: unknown }
+
+const Places = ({ title, places, catalogue }: PlacesProps) => (
   <>
     <h3>{title}</h3>
     <ul class="places">
-      {places.map(({ path, message }) => (
-        <li key={`${path} ${message}`}>
-          <code>{path}</code> {message}
-        </li>
-      ))}
+      {places.map(({ path, message }) => {
+        const { of, field } = placeOf(path, catalogue)
+        return (
+          <li key={`${path} ${message}`} title={path}>
+            {of && <strong>{of}: </strong>}
+            {field && <code>{field}</code>} {withoutPath(message, path)}
+          </li>
+        )
+      })}
     </ul>
   </>
 )

@@ -18,15 +18,21 @@ export function DebtsSection() {
   const columns: Column<Debtor>[] = [
     {
       header: 'Account',
-      cell: ({ accountId, email }) => <AccountLink id={accountId} email={email} />,
+      sortBy: ({ name, email }) => name || email,
+      cell: ({ accountId, email, name }) => <AccountLink id={accountId} email={email} name={name} />,
     },
-    { header: 'Debt', right: true, cell: ({ debt }) => <Amount value={debt} /> },
+    { header: 'Debt', right: true, sortBy: ({ debt }) => debt, cell: ({ debt }) => <Amount value={debt} /> },
     {
       header: 'Forgive',
       hidden: true,
       right: true,
       cell: (one) => (
-        <button type="button" class="small" aria-label={`Forgive ${one.email}`} onClick={() => setAsked(one)}>
+        <button
+          type="button"
+          class="small"
+          aria-label={`Forgive ${one.name || one.email}`}
+          onClick={() => setAsked(one)}
+        >
           Forgive
         </button>
       ),
@@ -35,7 +41,15 @@ export function DebtsSection() {
   return (
     <section class="panel">
       <List of={debts} empty={<Empty title="Nobody owes anything" />}>
-        {(items) => <Table label="Debts" columns={columns} rows={items} keyOf={({ accountId }) => accountId} />}
+        {(items) => (
+          <Table
+            label="Debts"
+            columns={columns}
+            rows={items}
+            keyOf={({ accountId }) => accountId}
+            textOf={({ name, email }) => `${name} ${email}`}
+          />
+        )}
       </List>
       {asked && <Forgive debt={asked} close={() => setAsked(null)} done={debts.reload} />}
     </section>
@@ -44,7 +58,7 @@ export function DebtsSection() {
 
 const Forgive = ({ debt, close, done }: { debt: Debtor; close: () => void; done: () => void }) => (
   <Confirm
-    title={`Forgive ${debt.email}?`}
+    title={`Forgive ${debt.name || debt.email}?`}
     verb="Forgive the debt"
     busyText="Forgiving…"
     close={close}

@@ -2,14 +2,16 @@
  * The operators' first page: how the service does, and what waits for an operator. Every number leads to its page.
  */
 import { useEffect } from 'preact/hooks'
-import type { Overview } from '../../api/operator.ts'
-import { getOverview, getUpstreams } from '../../api/operator.ts'
+import type { Margin, Overview } from '../../api/operator.ts'
+import { getMargins, getOverview, getUpstreams } from '../../api/operator.ts'
 import { AccountLink, Amount, Empty, ErrorMessage, Loading } from '../../parts/basics.tsx'
-import { counted, duration, number, share } from '../../parts/format.ts'
+import { counted, dollars, duration, number, share } from '../../parts/format.ts'
 import { List } from '../../parts/list.tsx'
+import { money } from '../../parts/money.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
+import { Setup } from './setup.tsx'
 import { UpstreamTable } from './upstreams.tsx'
 
 /** How often the figures are asked for again, in ms. */
@@ -51,6 +53,8 @@ function Figures({ overview }: { overview: Overview }) {
   return (
     <>
       <Waiting overview={overview} />
+      <Setup setup={overview.setup} />
+      <Earnings received={overview.received} />
       <Money overview={overview} />
       <div class="columns">
         <section class="panel">
@@ -103,7 +107,74 @@ function Waiting({ overview: { deadMails, paymentsInReview } }: { overview: Over
   )
 }
 
-type Figure = { name: string; href: string; value: string; note?: string; more?: string }
+/** Days that money is added up over: today (UTC) and those before it. */
+const EARNING_DAYS = 30
+const DAY_MS = 86_400_000
+
+const sumOf = (rows: readonly Margin[], field: 'revenueMicroUsd' | 'costMicroUsd' | 'callsOfUnknownCost'): number =>
+  rows.reduce((sum, row) => sum + (row[field] ?? 0), 0)
+
+/** Money in, what calls were worth, what they cost, and what is left; unknown where the catalogue does not state it. */
+function Earnings({ received }: { received: Overview['received'] }) {
+  const from = new Date(Date.now() - (EARNING_DAYS - 1) * DAY_MS).toISOString().slice(0, 10)
+  const { data, problem, reload } = useLoad('earnings', () => getMargins({ from }))
+  const rows = data?.data ?? []
+  const [revenue, cost, unknown] = [
+    sumOf(rows, 'revenueMicroUsd'),
+    sumOf(rows, 'costMicroUsd'),
+    sumOf(rows, 'callsOfUnknownCost'),
+  ]
+  const hasWorth = data?.creditMicroUsd !== null
+  const known = (text: string): string => (!data ? '…' : hasWorth ? text : 'unknown')
+  const figures: Figure[] = [
+    ...received.map(({ currency, amountMinor, refundedMinor }) => ({
+      name: 'Money in',
+      href: '/operator/payments?status=paid',
+      value: money(amountMinor - refundedMinor, currency),
+      note: refundedMinor > 0 ? `after ${money(refundedMinor, currency)} refunded or disputed` : 'payments',
+    })),
+    {
+      name: 'Revenue',
+      href: '/operator/margins',
+      value: known(dollars(revenue)),
+      note: 'what the credits of calls are worth',
+    },
+    {
+      name: 'Cost',
+      href: '/operator/margins',
+      value: data ? dollars(cost) : '…',
+      note: unknown > 0 ? `without ${counted(unknown, 'call')} of unknown cost` : 'at upstreams',
+    },
+    {
+      name: 'Margin',
+      href: '/operator/margins',
+      value: known(unknown > 0 ? `at most ${dollars(revenue - cost)}` : dollars(revenue - cost)),
+      note: revenue > 0 && unknown === 0 ? share(revenue - cost, revenue) : undefined,
+    },
+  ]
+  return (
+    <section aria-label={`Last ${EARNING_DAYS} days`}>
+      <p class="soft">Money of the last {EARNING_DAYS} days.</p>
+      <ErrorMessage problem={problem} retry={reload} />
+      <Tiles figures={figures} />
+    </section>
+  )
+}
+
+type Figure = { name: string; href: string; value: string; note?: string | undefined; more?: string }
+
+const Tiles = ({ figures }: { figures: Figure[] }) => (
+  <div class="tiles four">
+    {figures.map(({ name, href, value, note, more }, nth) => (
+      <a key={`${name} ${nth}`} class="tile" href={href}>
+        <span class="soft">{name}</span>
+        <strong class="digits">{value}</strong>
+        {note && <small class="soft">{note}</small>}
+        {more && <small class="soft">{more}</small>}
+      </a>
+    ))}
+  </div>
+)
 
 const soldParts = ({ sold, paid }: Overview['sold']['lastDay']): string =>
   sold === 0 ? 'none' : sold === paid ? 'all paid' : `${number(paid)} paid, ${number(sold - paid)} granted`
@@ -155,16 +226,7 @@ function Money({ overview: { lastDay, sold, accounts } }: { overview: Overview }
   return (
     <section aria-label="Last 24 hours">
       <p class="soft">Figures are for the last 24 hours unless stated otherwise.</p>
-      <div class="tiles four">
-        {figures.map(({ name, href, value, note, more }) => (
-          <a key={name} class="tile" href={href}>
-            <span class="soft">{name}</span>
-            <strong class="digits">{value}</strong>
-            {note && <small class="soft">{note}</small>}
-            {more && <small class="soft">{more}</small>}
-          </a>
-        ))}
-      </div>
+      <Tiles figures={figures} />
     </section>
   )
 }
@@ -176,12 +238,14 @@ type Queue = Overview['queues'][number]
 const ACCOUNT_COLUMNS: Column<TopAccount>[] = [
   {
     header: 'Account',
-    cell: ({ accountId, email }) => <AccountLink id={accountId} email={email} />,
+    sortBy: ({ name, email }) => name || email,
+    cell: ({ accountId, email, name }) => <AccountLink id={accountId} email={email} name={name} />,
   },
-  { header: 'Credits', right: true, cell: (one) => <Amount value={one.credits} /> },
+  { header: 'Credits', right: true, sortBy: (one) => one.credits, cell: (one) => <Amount value={one.credits} /> },
   {
     header: 'Calls',
     right: true,
+    sortBy: ({ calls }) => calls,
     cell: ({ accountId, calls }) => (
       <a href={`/operator/calls?account=${accountId}`} class="digits">
         {number(calls)}
@@ -194,10 +258,11 @@ const ACCOUNT_COLUMNS: Column<TopAccount>[] = [
 const MODEL_COLUMNS: Column<TopModel>[] = [
   {
     header: 'Model',
+    sortBy: ({ model }) => model,
     cell: ({ model }) => <a href={`/operator/calls?model=${encodeURIComponent(model)}`}>{model}</a>,
   },
-  { header: 'Credits', right: true, cell: (one) => <Amount value={one.credits} /> },
-  { header: 'Calls', right: true, cell: ({ calls }) => <Amount value={calls} /> },
+  { header: 'Credits', right: true, sortBy: (one) => one.credits, cell: (one) => <Amount value={one.credits} /> },
+  { header: 'Calls', right: true, sortBy: ({ calls }) => calls, cell: ({ calls }) => <Amount value={calls} /> },
   { header: 'Failed', right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
 ]
 

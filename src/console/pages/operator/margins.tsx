@@ -56,6 +56,7 @@ export function MarginsSection() {
             columns={byGroup ? [...KINDS, GROUP, ...SUMS] : [...KINDS, ...SUMS]}
             rows={items.toReversed()}
             keyOf={({ day, model, upstream, group }) => JSON.stringify([day, model, upstream, group])}
+            textOf={({ day, model, upstream, group }) => `${day} ${model} ${upstream} ${group}`}
           />
         )}
       </List>
@@ -84,7 +85,7 @@ function Summary({ rows, hasWorth, days }: SummaryProps) {
           The catalogue does not say what a credit is worth (<code>creditMicroUsd</code>), so only costs are shown.
         </p>
       )}
-      <StackChart stack={stack} isLoaded={rows !== undefined} text={dollars} />
+      <StackChart title={`Last ${DAYS} days`} stack={stack} isLoaded={rows !== undefined} text={dollars} />
       {unknown > 0 && <p class="soft">The cost of {counted(unknown, 'call')} is unknown, and not in these sums.</p>}
     </>
   )
@@ -112,19 +113,51 @@ function stackOf(rows: readonly Margin[], hasWorth: boolean, days: string[]): St
 }
 
 const KINDS: Column<Margin>[] = [
-  { header: 'Day (UTC)', cell: ({ day }) => dayText(day) },
-  { header: 'Model', cell: ({ model }) => model },
-  { header: 'Upstream', cell: ({ upstream }) => upstream ?? 'none' },
+  { header: 'Day (UTC)', sortBy: ({ day }) => day, cell: ({ day }) => dayText(day) },
+  { header: 'Model', sortBy: ({ model }) => model, cell: ({ model }) => model },
+  { header: 'Upstream', sortBy: ({ upstream }) => upstream, cell: ({ upstream }) => upstream ?? 'none' },
 ]
 
 const GROUP: Column<Margin> = { header: 'Group', cell: ({ group }) => group ?? 'none' }
 
+/** A column of numbers. */
+const sum = (
+  header: string,
+  sortBy: (row: Margin) => number | null,
+  cell: (row: Margin) => string,
+): Column<Margin> => ({
+  header,
+  right: true,
+  class: 'digits',
+  sortBy,
+  cell,
+})
+
+const leftOf = ({ revenueMicroUsd: revenue, costMicroUsd: cost, callsOfUnknownCost: unknown }: Margin): number | null =>
+  revenue === null || cost === null || unknown > 0 ? null : revenue - cost
+
 const SUMS: Column<Margin>[] = [
-  { header: 'Calls', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
-  { header: 'Credits', right: true, class: 'digits', cell: ({ credits }) => number(credits) },
-  { header: 'Revenue', right: true, class: 'digits', cell: ({ revenueMicroUsd }) => knownDollars(revenueMicroUsd) },
-  { header: 'Cost', right: true, class: 'digits', cell: (row) => costText(row) },
-  { header: 'Margin', right: true, class: 'digits', cell: (row) => marginText(row) },
+  sum(
+    'Calls',
+    ({ calls }) => calls,
+    ({ calls }) => number(calls),
+  ),
+  sum(
+    'Credits',
+    ({ credits }) => credits,
+    ({ credits }) => number(credits),
+  ),
+  sum(
+    'Revenue',
+    (row) => row.revenueMicroUsd,
+    (row) => knownDollars(row.revenueMicroUsd),
+  ),
+  sum(
+    'Cost',
+    (row) => row.costMicroUsd,
+    (row) => costText(row),
+  ),
+  sum('Margin', leftOf, (row) => marginText(row)),
 ]
 
 const knownDollars = (microUsd: number | null): string => (microUsd === null ? 'unknown' : dollars(microUsd))

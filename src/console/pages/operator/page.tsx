@@ -42,13 +42,14 @@ const SECTIONS: readonly (readonly [section: string, name: string, heading?: str
 ]
 
 /** The headings of the sections' own pages about one thing. */
-const ONE: Record<string, string> = { accounts: 'Account', payments: 'Payment', webhooks: 'Webhook' }
+const ONE: Record<string, string> = { accounts: 'Account', calls: 'Calls', payments: 'Payment', webhooks: 'Webhook' }
 
 /** Without a provider there are no payments. */
 const sections = () => SECTIONS.filter(([one]) => one !== 'payments' || buying()?.provider != null)
 
 export function OperatorPage({ params, query }: PageProps) {
-  const [section, name, heading = name] = SECTIONS.find(([one]) => one === params.section) ?? SECTIONS[0]!
+  const found = SECTIONS.find(([one]) => one === (params.section ?? 'home'))
+  const [section, name, heading = name] = found ?? ['', 'Page not found']
   const title = (params.id && ONE[section]) || heading
   const role = account.value?.role
   if (role === undefined) {
@@ -63,6 +64,18 @@ export function OperatorPage({ params, query }: PageProps) {
       <Page title="Operator">
         <section class="panel">
           <Empty title="This page is for operators">Your account does not have access to it.</Empty>
+        </section>
+      </Page>
+    )
+  }
+  if (!found || (params.id && !ONE[section])) {
+    return (
+      <Page title="Page not found">
+        <Sections current="" name="none" />
+        <section class="panel">
+          <Empty title="There is no such page">
+            Choose one above, or go to the <a href="/operator">operator home</a>.
+          </Empty>
         </section>
       </Page>
     )

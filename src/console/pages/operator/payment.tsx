@@ -61,7 +61,8 @@ const refundColumns = ({ currency }: OperatedPayment): Column<Refunded>[] => [
 const leftOf = ({ amountMinor, refundedMinor, disputedMinor }: OperatedPayment): number =>
   amountMinor - refundedMinor - disputedMinor
 
-function Head({ details: { payment, spent }, reload }: { details: PaymentDetails; reload: () => void }) {
+function Head({ details, reload }: { details: PaymentDetails; reload: () => void }) {
+  const { payment, spent } = details
   const { busy, problem, run } = useSubmit()
   const [refunding, setRefunding] = useState(false)
   const doing = (work: () => Promise<unknown>) => (): void =>
@@ -102,7 +103,7 @@ function Head({ details: { payment, spent }, reload }: { details: PaymentDetails
       )}
       <ErrorMessage problem={problem} />
       <Facts payment={payment} spent={spent} />
-      {refunding && <Refund payment={payment} spent={spent} close={() => setRefunding(false)} done={reload} />}
+      {refunding && <Refund details={details} close={() => setRefunding(false)} done={reload} />}
     </section>
   )
 }
@@ -114,7 +115,7 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
   const { currency, refundedMinor, disputedMinor, receiptUrl } = payment
   const facts: [name: string, value: ComponentChildren, testId?: string][] = [
     ['Status', <PaymentStatus payment={payment} />],
-    ['Account', <AccountLink id={payment.accountId} email={payment.accountEmail} />],
+    ['Account', <AccountLink id={payment.accountId} email={payment.accountEmail} name={payment.accountName} />],
     ['Credits', number(creditsOf(payment))],
     ['Already spent', number(spent), 'spent'],
     ['Taken back', number(payment.reversed), 'reversed'],
@@ -143,14 +144,14 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
   )
 }
 
-type RefundProps = { payment: OperatedPayment; spent: number; close: () => void; done: () => void }
+type RefundProps = { details: PaymentDetails; close: () => void; done: () => void }
 
-/** Shows what is spent before it asks to go on, and again when the server reports it. */
-function Refund({ payment, spent, close, done }: RefundProps) {
+/** Proposes what can be refunded without a debt; more needs a decision, and again when the server reports it. */
+function Refund({ details: { payment, spent, refundableMinor }, close, done }: RefundProps) {
   const { id, currency } = payment
   const left = leftOf(payment)
   const { busy, problem, run } = useSubmit()
-  const [mustForce, setMustForce] = useState(spent > 0)
+  const [mustForce, setMustForce] = useState(refundableMinor < left)
   const submit = (event: Event): void => {
     const { amount = '', force } = fieldsOf(event)
     const amountMinor = minorOf(amount, currency)
@@ -178,8 +179,12 @@ function Refund({ payment, spent, close, done }: RefundProps) {
           label={`Amount (${currency.toUpperCase()})`}
           name="amount"
           inputMode="decimal"
-          defaultValue={majorText(left, currency)}
-          hint={`At most ${money(left, currency)}.`}
+          defaultValue={majorText(refundableMinor, currency)}
+          hint={
+            refundableMinor < left
+              ? `${money(refundableMinor, currency)} is left unspent. At most ${money(left, currency)}.`
+              : `At most ${money(left, currency)}.`
+          }
           required
         />
         {mustForce && (

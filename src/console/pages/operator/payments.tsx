@@ -4,7 +4,7 @@
 import { useLocation } from 'preact-iso'
 import type { OperatedPayment } from '../../api/operator-billing.ts'
 import { searchPayments } from '../../api/operator-billing.ts'
-import { Empty, Time } from '../../parts/basics.tsx'
+import { AccountLink, Empty, Time } from '../../parts/basics.tsx'
 import { number, shortId } from '../../parts/format.ts'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { List, Pager } from '../../parts/list.tsx'
@@ -22,7 +22,10 @@ const CHOICES = [['', 'Any'], ...Object.entries(STATUSES).map(([status, [word]])
 const COLUMNS: Column<OperatedPayment>[] = [
   { header: 'Payment', cell: ({ id }) => <a href={`${PATH}/${id}`}>{shortId(id)}</a> },
   { header: 'Time', cell: ({ createdAt }) => <Time iso={createdAt} /> },
-  { header: 'Account', cell: (one) => <a href={`/operator/accounts/${one.accountId}`}>{one.accountEmail}</a> },
+  {
+    header: 'Account',
+    cell: (one) => <AccountLink id={one.accountId} email={one.accountEmail} name={one.accountName} />,
+  },
   { header: 'Amount', right: true, class: 'digits', cell: (one) => money(one.amountMinor, one.currency) },
   { header: 'Credits', right: true, class: 'digits', cell: (one) => number(creditsOf(one)) },
   { header: 'How', cell: ({ kind }) => (kind === 'auto' ? 'Automatic' : 'Checkout') },
@@ -52,7 +55,7 @@ export function PaymentsSection({ query }: { query: Record<string, string> }) {
           name="search"
           type="search"
           defaultValue={search}
-          hint="Part of an e-mail address, the payment's ID, or Stripe's."
+          hint="Part of an e-mail address or of an organisation's name, the payment's ID, or Stripe's."
           maxLength={254}
         />
         <Choice label="Status" name="status" options={CHOICES} defaultValue={status ?? ''} />

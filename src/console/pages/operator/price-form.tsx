@@ -4,6 +4,8 @@
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { asList, isFields } from '../../../shared/platform/fields.ts'
 import { useId } from 'preact/hooks'
+import { isModality } from '../../../shared/terms/kinds.ts'
+import { priceText, pricedAs } from '../../parts/format.ts'
 
 /** The place of a number in the catalogue: `['models', 0, 'pricing', 'input']`. */
 type Path = readonly (string | number)[]
@@ -85,6 +87,7 @@ export function PriceForm({ catalogue, change }: FormProps) {
         isFields(model) ? (
           <fieldset key={at}>
             <legend>{String(model.id)}</legend>
+            <PriceInWords model={model} />
             {fieldsOf(String(model.id), pricesOf(model, at))}
           </fieldset>
         ) : null,
@@ -98,6 +101,16 @@ export function PriceForm({ catalogue, change }: FormProps) {
     </div>
   )
 }
+
+/** The price of a model as customers read it; nothing while it is not whole. */
+function PriceInWords({ model: { modality, pricing, prices, credits } }: { model: Fields }) {
+  if (!isModality(modality)) return null
+  const written = pricedAs({ modality, price: (pricing ?? (prices ? { prices } : { credits })) as Written })
+  const text = written && priceText(written)
+  return text === null || /NaN|undefined|∞/.test(text) ? null : <small class="soft">{text}</small>
+}
+
+type Written = Parameters<typeof pricedAs>[0]['price']
 
 type PriceFieldProps = { of: string; name: string; value: unknown; change: (value: unknown) => void }
 

@@ -87,13 +87,21 @@ function Circuit({ upstream: { hours, openedAt } }: { upstream: UpstreamReport }
 const UPSTREAM_COLUMNS: Column<UpstreamReport>[] = [
   {
     header: 'Upstream',
+    sortBy: ({ upstream }) => upstream,
     cell: ({ upstream }) => <a href={`/operator/calls?upstream=${encodeURIComponent(upstream)}`}>{upstream}</a>,
   },
-  { header: 'Calls, last hour', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
+  {
+    header: 'Calls, last hour',
+    right: true,
+    class: 'digits',
+    sortBy: ({ calls }) => calls,
+    cell: ({ calls }) => number(calls),
+  },
   { header: 'Failed', right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
   {
     header: 'Median',
     right: true,
+    sortBy: ({ latencyMs }) => latencyMs,
     class: 'digits',
     cell: ({ latencyMs }) => (latencyMs === null ? '' : duration(latencyMs)),
   },

@@ -1,7 +1,12 @@
 /**
  * One of the operators' own webhooks, and what it was sent.
  */
-import { getOperatorsDeliveries, getOperatorsWebhook, redeliverOperatorsEvent } from '../../api/operator.ts'
+import {
+  getOperatorsDeliveries,
+  getOperatorsDelivery,
+  getOperatorsWebhook,
+  redeliverOperatorsEvent,
+} from '../../api/operator.ts'
 import { ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { useLoad } from '../../state/load.ts'
 import { Deliveries, useDeliveries } from '../webhooks/deliveries.tsx'
@@ -32,6 +37,7 @@ export function WebhookSection({ id, query: { cursor } }: Props) {
         cursor={cursor}
         path={`/operator/webhooks/${id}`}
         redeliver={redeliverOperatorsEvent}
+        get={getOperatorsDelivery}
       />
     </>
   )

@@ -30,6 +30,7 @@ const EVENTS: Record<OperatorsEvent, string> = {
   'mail.dead': 'An e-mail could not be delivered',
   'upstream.unhealthy': 'The circuit of an upstream opened',
   'upstream.recovered': 'That upstream works again',
+  'upstream.key.failed': 'A key of an upstream is refused, or has no credit',
   'reconciler.refunded': 'A call that no process worked on was refunded',
 }
 

@@ -12,6 +12,7 @@ import { credits, duration, number } from '../../parts/format.ts'
 import { Collapsible } from '../../parts/collapsible.tsx'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
+import { useOwnBudget } from '../../state/members.ts'
 import { OWN_NAME, playgroundKey, setPlaygroundKey } from '../../state/playground-key.ts'
 import { CodeSamples } from '../../parts/samples/code-samples.tsx'
 import type { Example } from '../../parts/samples/samples.ts'
@@ -107,7 +108,8 @@ export function ModelChoice({ label = 'Model', models, model, choose }: ModelPro
  */
 export function Ceiling({ most, both = false }: { most: number; both?: boolean }) {
   const balance = account.value?.credits
-  const short = balance !== undefined && balance < most
+  const left = useOwnBudget()?.remaining ?? Infinity
+  const short = balance !== undefined && Math.min(balance, left) < most
   return (
     <p class={short ? 'ceiling short' : 'ceiling'} data-testid="ceiling">
       At most <strong class="digits">{credits(most)}</strong>
@@ -115,7 +117,9 @@ export function Ceiling({ most, both = false }: { most: number; both?: boolean }
       <Worth credits={most} />
       {short && (
         <>
-          . You have {number(balance)}, so {both ? 'at least one call' : 'the call'} would be refused. <GetCredits />
+          . {left < balance ? `Your budget has ${number(left)} left` : `You have ${number(balance)}`}, so{' '}
+          {both ? 'at least one call' : 'the call'} would be refused.{' '}
+          {left < balance ? 'An admin of the organisation can raise it.' : <GetCredits />}
         </>
       )}
     </p>

@@ -1,7 +1,7 @@
 /**
  * What a webhook was sent, and what was answered.
  */
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Page } from '../../api/endpoints.ts'
 import type { Delivery, Webhook } from '../../api/webhooks.ts'
 import { Action, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
@@ -12,7 +12,9 @@ import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import type { Loaded } from '../../state/load.ts'
 import { useLoad } from '../../state/load.ts'
-import { DeliveryState, answerText } from './state.tsx'
+import type { GetDelivery } from './delivery.tsx'
+import { OneDelivery } from './delivery.tsx'
+import { DeliveryState, answerText, lastTryOf } from './state.tsx'
 
 /** How often the list is asked for while an event is on its way, in ms. */
 const LOOK_MS = 2000
@@ -38,12 +40,20 @@ export function useDeliveries(get: Get, id: string, cursor: string | undefined):
   return deliveries
 }
 
-const COLUMNS: Column<Delivery>[] = [
+/** @param open shows a delivery */
+const columnsOf = (open: (delivery: Delivery) => void): Column<Delivery>[] => [
   { header: 'Time', cell: ({ createdAt }) => <Time iso={createdAt} /> },
-  { header: 'Event', cell: ({ type, event }) => <span title={event}>{type}</span> },
+  {
+    header: 'Event',
+    cell: (delivery) => (
+      <button type="button" class="link" title={delivery.event} onClick={() => open(delivery)}>
+        {delivery.type}
+      </button>
+    ),
+  },
   { header: 'Status', cell: (delivery) => <DeliveryState delivery={delivery} /> },
   { header: 'Tries', right: true, class: 'digits', cell: ({ tries }) => number(tries) },
-  { header: 'Answer', cell: answerText },
+  { header: 'Answer', cell: (delivery) => answerText(lastTryOf(delivery)) },
 ]
 
 /** `path`: the page of the webhook. */
@@ -53,10 +63,13 @@ type Props = {
   cursor: string | undefined
   path: string
   redeliver: (id: string, delivery: string) => Promise<unknown>
+  get: GetDelivery
 }
 
-export function Deliveries({ webhook, of, cursor, path, redeliver }: Props) {
+export function Deliveries({ webhook, of, cursor, path, redeliver, get }: Props) {
   const { busy, problem, run } = useSubmit()
+  const [shown, setShown] = useState<Delivery | null>(null)
+  const columns = columnsOf(setShown)
   const again = (delivery: Delivery): void =>
     run(async () => {
       await redeliver(webhook!.id, delivery.id)
@@ -89,13 +102,16 @@ export function Deliveries({ webhook, of, cursor, path, redeliver }: Props) {
           <Table
             label="Deliveries"
             broad
-            columns={webhook?.disabledAt === null ? [...COLUMNS, doing] : COLUMNS}
+            columns={webhook?.disabledAt === null ? [...columns, doing] : columns}
             rows={items}
             keyOf={({ id }) => id}
           />
         )}
       </List>
       <Pager path={path} query={{ cursor }} next={of.data?.nextCursor} />
+      {shown && webhook && (
+        <OneDelivery webhook={webhook.id} delivery={shown.id} get={get} close={() => setShown(null)} />
+      )}
     </section>
   )
 }

@@ -7,6 +7,7 @@ import type { Webhook } from '../../api/webhooks.ts'
 import {
   changeWebhook,
   getDeliveries,
+  getDelivery,
   getWebhook,
   redeliver,
   removeWebhook,
@@ -63,6 +64,7 @@ export function OneWebhook({ id, query }: { id: string; query: Record<string, st
           cursor={query['cursor']}
           path={`/webhooks/${id}`}
           redeliver={redeliver}
+          get={getDelivery}
         />
       )}
     </Page>

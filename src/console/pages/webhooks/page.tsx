@@ -23,6 +23,7 @@ export function WebhooksPage({ params: { id }, query }: PageProps) {
 const COLUMNS: Column<Webhook>[] = [
   {
     header: 'Address',
+    sortBy: ({ url }) => url,
     class: 'wrap',
     cell: (webhook) => <a href={`/webhooks/${webhook.id}`}>{webhook.url}</a>,
   },
@@ -33,7 +34,7 @@ const COLUMNS: Column<Webhook>[] = [
     ),
   },
   { header: 'State', cell: (webhook) => <State webhook={webhook} /> },
-  { header: 'Created', cell: (webhook) => <Time iso={webhook.createdAt} /> },
+  { header: 'Created', sortBy: ({ createdAt }) => createdAt, cell: (webhook) => <Time iso={webhook.createdAt} /> },
 ]
 
 function AllWebhooks() {

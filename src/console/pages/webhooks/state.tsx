@@ -11,12 +11,15 @@ const REASONS: Record<NonNullable<Webhook['disabledReason']>, string> = {
   failing: 'Disabled: failed for five days',
 }
 
-export const State = ({ webhook: { disabledReason } }: { webhook: Webhook }) =>
-  disabledReason === null ? (
-    <span class="status succeeded">Enabled</span>
-  ) : (
-    <span class="status rejected">{REASONS[disabledReason]}</span>
+export function State({ webhook: { disabledReason, failingSince } }: { webhook: Webhook }) {
+  if (disabledReason !== null) return <span class="status rejected">{REASONS[disabledReason]}</span>
+  if (failingSince === null) return <span class="status succeeded">Enabled</span>
+  return (
+    <span class="status failed">
+      Failing since <Time iso={failingSince} />
+    </span>
   )
+}
 
 /** The class of each state's dot, and its word. */
 const STATES: Record<Delivery['status'], readonly [dot: string, word: string]> = {
@@ -40,19 +43,30 @@ export const DeliveryState = ({ delivery: { status, tries, nextTryAt } }: { deli
   </span>
 )
 
+/** Why a try was no success. */
 const NOTES: Record<NonNullable<Delivery['note']>, string> = {
   not_allowed: 'address not allowed',
-  no_answer: 'no answer',
+  unresolved: 'the name does not resolve',
+  unreachable: 'no connection',
+  untrusted: 'no valid certificate',
+  timeout: 'no answer in time',
+  no_answer: 'the connection broke off',
   refused: 'refused',
   no_secret: 'secret unreadable: rotate it',
 }
 
-/** What the last try was answered; nothing before the first one. */
-export function answerText({ answerStatus, answerMs, note }: Delivery): string | null {
-  const answered = [
-    answerStatus !== null && String(answerStatus),
-    answerMs !== null && `in ${number(answerMs)} ms`,
-  ].filter(Boolean)
-  if (note !== null && answerStatus === null) return NOTES[note]
+type Answer = { status: number | null; ms: number | null; note: Delivery['note'] }
+
+/** What a try was answered; nothing before it has ended. */
+export function answerText({ status, ms, note }: Answer): string | null {
+  if (note !== null && status === null) return NOTES[note]
+  const answered = [status !== null && String(status), ms !== null && `in ${number(ms)} ms`].filter(Boolean)
   return answered.length > 0 ? answered.join(' ') : null
 }
+
+/** The last try of a delivery. */
+export const lastTryOf = ({ answerStatus, answerMs, note }: Delivery): Answer => ({
+  status: answerStatus,
+  ms: answerMs,
+  note,
+})

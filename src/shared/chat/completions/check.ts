@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ApiError } from '../../platform/errors.ts'
 import { aboutField, fieldRefusal } from '../../platform/field-errors.ts'
+import { asFields } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { outputLimit, tokensOfPart } from '../../terms/pricing.ts'
 import { plainImageUrl } from '../../media/media.ts'
@@ -61,10 +62,16 @@ function acceptedParts(messages: readonly ChatMessage[], partTokens: BodyRules['
   checkAddresses(kept)
   for (const [index, { content }] of kept.entries()) {
     const odd = Array.isArray(content) ? content.findIndex((part: { type: unknown }) => !isPriced(part)) : -1
+    const named = Array.isArray(content) ? (content as Fields[]).findIndex(namesFile) : -1
+    if (named >= 0)
+      throw badMessages(`messages[${index}].content[${named}].file.file_id`, 'names a file of the API: send its data')
     if (odd >= 0) throw badMessages(`messages[${index}].content[${odd}].type`, 'is not accepted by this model')
   }
   return kept
 }
+
+/** Whether a part is a file of the API's own, which is input that cannot be counted. */
+const namesFile = ({ file }: Fields): boolean => (asFields(file).file_id ?? null) !== null
 
 function withoutParts(message: ChatMessage, isKept: (part: { type: unknown }) => boolean): ChatMessage {
   const content = (message.content as { type: unknown }[]).filter(isKept)
@@ -88,3 +95,7 @@ function checkAddresses(messages: readonly ChatMessage[]): void {
 
 const badMessages = (param: string, fault: string): ApiError =>
   new ApiError('invalid_messages', { param, message: aboutField(param, fault) })
+
+/** The refusal of what is at a path: messages have a code of their own. */
+export const chatRefusal = (param: string, fault: string): ApiError =>
+  param.startsWith('messages') ? badMessages(param, fault) : fieldRefusal(param, fault)

@@ -6,7 +6,9 @@ import type { DialectDefinition } from '../definition.ts'
 import { chatForm } from './answer.ts'
 import { fixedTokens } from './estimate.ts'
 import { addressesOf, withImages } from './parts.ts'
-import { canonicalChat } from './read-request.ts'
+import { chatRefusal } from './check.ts'
+import { FREE_FIELDS } from './fields.ts'
+import { canonicalChat, isLegacyChat } from './read-request.ts'
 import { ChunkEncoder } from './write-frames.ts'
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
@@ -33,7 +35,9 @@ function mostBytes({ max_tokens: most, n, logprobs, top_logprobs: others }: Chat
 /** OpenAI's chat completions, which are the gateway's own form. */
 export const completions: DialectDefinition = {
   canonical: canonicalChat,
-  encoder: () => new ChunkEncoder(),
+  needsAllow: (request) => Object.keys(request).filter((name) => !FREE_FIELDS.has(name)),
+  refusal: chatRefusal,
+  encoder: ({ request }) => new ChunkEncoder(isLegacyChat(request)),
   answers: chatForm,
   errors: null,
   limitField: 'max_tokens',

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { NEEDS_ALLOW } from '../../requests/billed-fields.ts'
 import { cacheControl, textPart } from './messages.ts'
-import { MAX_TOKENS, chosen, closed, jsonObject, listOf, optional } from '../../requests/field-schemas.ts'
+import { MAX_STOP, MAX_TOKENS, chosen, closed, jsonObject, listOf, optional } from '../../requests/field-schemas.ts'
 
 /** The most tools that a chat may name. */
 const MAX_TOOLS = 128
@@ -98,7 +98,7 @@ const passing = {
   top_k: optional(z.int().min(-1)),
   min_p: optional(z.number().min(0).max(1)),
   n: optional(z.int().min(1).max(8)).meta({ description: 'How many choices; the charge multiplies the output by it.' }),
-  stop: optional(z.union([text, listOf(text, 0, 4)])),
+  stop: optional(z.union([text.max(MAX_STOP), listOf(text.max(MAX_STOP), 0, 4)])),
   seed: optional(z.int()),
   presence_penalty: optional(penalty),
   frequency_penalty: optional(penalty),

@@ -1,61 +1,98 @@
 /** From a chat request of OpenAI's kind to its canonical form. */
-import { asFields, listOf } from '../../platform/fields.ts'
+import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatMessage, ChatRequest } from '../../requests/requests.ts'
-import type { Block, CanonicalChat, Tool, ToolCall, ToolChoice, Turn } from '../canonical.ts'
-import { formatOf, markOf, samplingOf } from '../canonical.ts'
-
-const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+import type { Block, CanonicalChat, Reasoning, Tool, ToolCall, ToolChoice, Turn } from '../canonical.ts'
+import { formatOf, markOf, proofOf, samplingOf, verbosityOf } from '../canonical.ts'
+import { fileBlocks } from '../documents.ts'
 
 /** A valid request in its canonical form. */
 export function canonicalChat(request: ChatRequest): CanonicalChat {
   const { messages, max_tokens: maxTokens, n = 1, tools, tool_choice: choice, stop, ...rest } = request
   const { temperature, top_p, top_k, response_format: format, reasoning_effort: effort, user, ...more } = rest
-  const { parallel_tool_calls: parallel, ...further } = more
-  const toolChoice = toolChoiceOf(choice)
+  const { parallel_tool_calls: parallel, functions, function_call: called, ...others } = more
+  const { verbosity, safety_identifier: safety, ...further } = others
+  const isLegacy = isLegacyChat(request)
+  const toolChoice = toolChoiceOf(choice ?? (isText(asFields(called).name) ? { function: called } : called))
   const { type, json_schema: named } = asFields(format)
+  const asker = [user, safety].find(isText)
+  const offered = [...listOf(tools), ...listOf(functions).map((one) => ({ type: 'function', function: one }))]
   return {
-    turns: messages.map(turnOf),
+    turns: turnsOf(messages),
     maxTokens,
     choices: n,
-    tools: listOf(tools).flatMap(toolOf),
+    tools: allowedTools(offered.flatMap(toolOf), choice),
     ...(toolChoice !== undefined && { toolChoice }),
-    ...(parallel === false && { oneToolAtATime: true as const }),
-    stop: (Array.isArray(stop) ? stop : [stop]).filter((text): text is string => textIn(text) !== undefined),
+    ...((parallel === false || isLegacy) && { oneToolAtATime: true as const }),
+    stop: (Array.isArray(stop) ? stop : [stop]).filter(isText),
     sampling: samplingOf({ temperature, top_p, top_k }),
-    ...formatOf(type, asFields(named)),
-    ...(typeof effort === 'string' && { effort }),
-    ...(typeof user === 'string' && { user }),
+    ...formatOf(type, asFields(named), 'response_format'),
+    ...verbosityOf(verbosity, 'verbosity'),
+    ...(isText(effort) && { effort }),
+    ...(asker !== undefined && { user: asker }),
+    ...(isLegacy && { isLegacy }),
     further,
   }
 }
 
-function turnOf(message: ChatMessage): Turn {
+/** Whether the tools of a chat are the `functions` of older clients. */
+export const isLegacyChat = ({ tools, functions }: ChatRequest): boolean =>
+  listOf(tools).length === 0 && listOf(functions).length > 0
+
+/** Messages as turns. A result of a function of older clients answers the last call of that name. */
+function turnsOf(messages: readonly ChatMessage[]): Turn[] {
+  const called = new Map<unknown, string>()
+  return messages.map((message, index) => {
+    const { function_call: call } = message
+    if (call) called.set(asFields(call).name, legacyId(index))
+    const answered = message.role === 'function' ? called.get(message.name) : message.tool_call_id
+    return withMark(turnOf(message, index, isText(answered) ? answered : legacyId(index)), message)
+  })
+}
+
+/** The turn of a message: what marks a message marks its last block. */
+function withMark(turn: Turn, message: ChatMessage): Turn {
+  const last = turn.blocks.at(-1)
+  if (!last || last.kind === 'reasoning' || last.kind === 'special') return turn
+  return { ...turn, blocks: [...turn.blocks.slice(0, -1), { ...last, ...markOf(message) }] }
+}
+
+const legacyId = (index: number): string => `function_${index}`
+
+/** @param callId the call that a result answers */
+function turnOf(message: ChatMessage, index: number, callId: string): Turn {
+  const at = `messages[${index}]`
   switch (message.role) {
     case 'system':
     case 'developer':
-      return { role: 'system', blocks: blocksOf(message.content) }
-    case 'assistant':
-      return { role: 'assistant', blocks: [...thoughtsOf(message), ...wordsOf(message), ...callsOf(message)] }
-    case 'tool': {
-      const callId = String(message.tool_call_id)
-      return { role: 'user', blocks: [{ kind: 'tool_result', callId, blocks: blocksOf(message.content) }] }
+      return { role: 'system', blocks: blocksOf(message.content, at) }
+    case 'assistant': {
+      const calls = [...callsOf(message), ...legacyCallOf(message, index)]
+      return { role: 'assistant', blocks: [...thoughtsOf(message), ...wordsOf(message, at), ...calls] }
     }
+    case 'tool':
+    case 'function':
+      return { role: 'user', blocks: [{ kind: 'tool_result', callId, blocks: blocksOf(message.content, at), at }] }
     default:
-      return { role: 'user', blocks: blocksOf(message.content) }
+      return { role: 'user', blocks: blocksOf(message.content, at) }
   }
 }
 
-const wordsOf = ({ content, refusal }: ChatMessage): Block[] => [...blocksOf(content), ...textBlocks(refusal)]
+const wordsOf = ({ content, refusal }: ChatMessage, at: string): Block[] => [
+  ...blocksOf(content, at),
+  ...textBlocks(refusal),
+]
 
 const textBlocks = (text: unknown, more: { cacheMark?: true } = {}): Block[] =>
-  typeof text === 'string' && text !== '' ? [{ kind: 'text', text, ...more }] : []
+  isText(text) ? [{ kind: 'text', text, ...more }] : []
 
-/** The blocks of a message's content: a text, or parts. */
-const blocksOf = (content: unknown): Block[] =>
-  Array.isArray(content) ? listOf(content).flatMap(blocksOfPart) : textBlocks(content)
+/** The blocks of a message's content: a text, or parts. @param at the path of the message */
+const blocksOf = (content: unknown, at: string): Block[] =>
+  Array.isArray(content)
+    ? listOf(content).flatMap((part, index) => blocksOfPart(part, `${at}.content[${index}]`))
+    : textBlocks(content)
 
-function blocksOfPart(part: Fields): Block[] {
+function blocksOfPart(part: Fields, at: string): Block[] {
   switch (part.type) {
     case 'text':
       return textBlocks(part.text, markOf(part))
@@ -64,27 +101,33 @@ function blocksOfPart(part: Fields): Block[] {
     case 'image_url': {
       const { image_url: image } = part
       const url = String(typeof image === 'string' ? image : asFields(image).url)
-      const detail = textIn(asFields(image).detail)
-      return [{ kind: 'image', url, ...(detail !== undefined && { detail }), ...markOf(part) }]
+      const { detail } = asFields(image)
+      return [{ kind: 'image', url, ...(isText(detail) && { detail }), ...markOf(part) }]
     }
+    case 'file': {
+      const { filename, file_data: data } = asFields(part.file)
+      const name = isText(filename) ? filename : undefined
+      return isText(data)
+        ? fileBlocks({ at, ...(/^https?:/i.test(data) ? { url: data } : { data }), name, ...markOf(part) })
+        : [{ kind: 'special', is: 'parts', at, fields: part }]
+    }
+    case 'document':
+    case 'search_result':
+      return [{ kind: 'special', is: 'messages_parts', at, fields: part }]
     default:
-      return [{ kind: 'other', fields: part }]
+      return [{ kind: 'special', is: 'parts', at, fields: part }]
   }
 }
 
 /** What a model thought: in OpenRouter's form with its proof, else as a text alone. */
 function thoughtsOf({ reasoning_details: details, reasoning_content: content, reasoning }: ChatMessage): Block[] {
-  const detailed = listOf(details).map((detail): Block => {
-    const [signature, sealed, format] = [detail.signature, detail.data, detail.format].map(textIn)
-    return {
-      kind: 'reasoning',
-      text: textIn(detail.text) ?? textIn(detail.summary) ?? '',
-      ...(signature !== undefined && { signature }),
-      ...(sealed !== undefined && detail.type === 'reasoning.encrypted' && { sealed }),
-      ...(format !== undefined && { format }),
-    }
+  const detailed = listOf(details).map((detail): Reasoning => {
+    const { type, data, text, summary } = detail
+    const sealed = type === 'reasoning.encrypted' ? data : undefined
+    const words = [text, summary].find(isText) ?? ''
+    return { kind: 'reasoning', text: words, ...proofOf({ ...detail, sealed }) }
   })
-  const text = textIn(content) ?? textIn(reasoning)
+  const text = [content, reasoning].find(isText)
   return detailed.length > 0 || text === undefined ? detailed : [{ kind: 'reasoning', text }]
 }
 
@@ -101,6 +144,13 @@ const callsOf = ({ tool_calls: calls }: ChatMessage): ToolCall[] =>
       ...(isCustom && { isCustom: true as const }),
     }
   })
+
+/** The call of a function of older clients, which has no id. */
+function legacyCallOf({ function_call: call }: ChatMessage, index: number): ToolCall[] {
+  if (!call) return []
+  const { name, arguments: args } = asFields(call)
+  return [{ kind: 'tool_call', id: legacyId(index), name: String(name), args: isText(args) ? args : '{}' }]
+}
 
 function toolOf(tool: Fields): Tool[] {
   if (tool.type !== 'function' && tool.type !== 'custom') return []
@@ -120,7 +170,16 @@ function toolOf(tool: Fields): Tool[] {
 
 function toolChoiceOf(choice: unknown): ToolChoice | undefined {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
-  const { function: called, custom } = asFields(choice)
+  const { type, allowed_tools: allowed, function: called, custom } = asFields(choice)
+  if (type === 'allowed_tools') return asFields(allowed).mode === 'required' ? 'required' : 'auto'
   const { name } = asFields(called ?? custom)
   return typeof name === 'string' ? { tool: name } : undefined
+}
+
+/** The tools that a choice leaves. */
+function allowedTools(tools: Tool[], choice: unknown): Tool[] {
+  const { type, allowed_tools: allowed } = asFields(choice)
+  if (type !== 'allowed_tools') return tools
+  const names = new Set(listOf(asFields(allowed).tools).map((one) => asFields(one.function ?? one.custom).name))
+  return tools.filter(({ name }) => names.has(name))
 }

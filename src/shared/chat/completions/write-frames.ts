@@ -23,6 +23,12 @@ export class ChunkEncoder implements AnswerEncoder {
   private readonly kinds = new Map<number, BlockStart['kind']>()
   private readonly formats = new Map<number, string | undefined>()
   private readonly calls = new Map<number, Call>()
+  private readonly isLegacy: boolean
+
+  /** @param isLegacy whether its client reads the `function_call` of older clients */
+  constructor(isLegacy = false) {
+    this.isLegacy = isLegacy
+  }
 
   framesOf(event: AnswerEvent): Fields[] {
     switch (event.is) {
@@ -36,9 +42,9 @@ export class ChunkEncoder implements AnswerEncoder {
       case 'signature':
         return [this.chunk(this.thought(event.block, { signature: event.signature }))]
       case 'stop':
-        return this.stop(event.block)
+        return this.stop(event)
       case 'end':
-        return [this.chunk({}, FINISH[event.reason])]
+        return [this.chunk({}, this.finishOf(event.reason))]
     }
   }
 
@@ -52,14 +58,15 @@ export class ChunkEncoder implements AnswerEncoder {
     if (kind !== 'reasoning') return []
     this.formats.set(block, event.format)
     if (event.sealed === undefined) return []
-    const sealed = { type: 'reasoning.encrypted', data: event.sealed, format: event.format, index: block }
+    const { sealed: data, format, id } = event
+    const sealed = { type: 'reasoning.encrypted', data, format, ...(id !== undefined && { id }), index: block }
     return [this.chunk({ reasoning_details: [sealed] })]
   }
 
   private deltaOf({ block, text }: AnswerEvent & { is: 'delta' }): Fields {
     switch (this.kinds.get(block)) {
       case 'tool_call':
-        return { tool_calls: [this.pieceOf(this.calls.get(block)!, text)] }
+        return this.calledIn(this.calls.get(block)!, text)
       case 'reasoning':
         return { reasoning_content: text, ...this.thought(block, { text }) }
       case 'refusal':
@@ -77,9 +84,24 @@ export class ChunkEncoder implements AnswerEncoder {
   }
 
   /** A call without arguments has not been sent yet. */
-  private stop(block: number): Fields[] {
+  private stop({ block, isCut }: AnswerEvent & { is: 'stop' }): Fields[] {
     const call = this.calls.get(block)
-    return call?.begin ? [this.chunk({ tool_calls: [this.pieceOf(call, call.isCustom ? '' : '{}')] })] : []
+    return call?.begin ? [this.chunk(this.calledIn(call, call.isCustom || isCut ? '' : '{}'))] : []
+  }
+
+  /** An answer that calls tools finishes for them, no matter what its upstream reports. */
+  private finishOf(reason: EndReason): string {
+    if (reason !== 'done' && reason !== 'tools') return FINISH[reason]
+    if (this.calls.size === 0) return FINISH.done
+    return this.isLegacy ? 'function_call' : FINISH.tools
+  }
+
+  /** The delta of a piece of a call. Older clients read one call, without an id. */
+  private calledIn(call: Call, text: string): Fields {
+    if (!this.isLegacy) return { tool_calls: [this.pieceOf(call, text)] }
+    if (call.index > 0) return {}
+    const { function: called } = this.pieceOf(call, text)
+    return { function_call: called }
   }
 
   private pieceOf(call: Call, text: string): Fields {
@@ -92,7 +114,9 @@ export class ChunkEncoder implements AnswerEncoder {
 
   /** A chunk with this delta; the first one also has the role. */
   private chunk(delta: Fields, finish: string | null = null): Fields {
-    const first = this.hasBegun ? {} : { role: 'assistant', content: delta.tool_calls ? null : '' }
+    const first = this.hasBegun
+      ? {}
+      : { role: 'assistant', content: delta.tool_calls || delta.function_call ? null : '' }
     this.hasBegun = true
     const choice = { index: 0, delta: { ...first, ...delta }, logprobs: null, finish_reason: finish }
     return { ...this.head, choices: [choice] }

@@ -7,6 +7,7 @@ import { tokensOfWords } from '../../requests/token-count.ts'
 import type { AnswerForm, Completion } from '../answer-form.ts'
 import type { CutOff } from '../assembly.ts'
 import { typeOfLine } from '../answer-form.ts'
+import { eventsOfBlock } from './blocks.ts'
 import { CUT, MessageAssembly, wordsInEvent } from './join-frames.ts'
 
 /** How answers of the Messages API are read, joined, counted and stored. */
@@ -71,16 +72,17 @@ class MessageCompletion implements Completion {
   }
 }
 
-/** A message that came whole, as the events of its stream. */
+/** A message that came whole, as the events of its stream. One without a reason to stop has no end. */
 export function eventsOfMessage(message: Fields): Fields[] {
   const { content, stop_reason: reason, stop_sequence: sequence, usage, ...head } = message
   const start = { ...head, content: [], stop_reason: null, stop_sequence: null, usage }
+  const delta = { stop_reason: reason, stop_sequence: sequence ?? null }
   return [
     { type: 'message_start', message: start },
     ...listOf(content).flatMap((block, index) => [
-      { type: 'content_block_start', index, content_block: block },
+      ...eventsOfBlock(block, index),
       { type: 'content_block_stop', index },
     ]),
-    { type: 'message_delta', delta: { stop_reason: reason ?? 'end_turn', stop_sequence: sequence ?? null }, usage },
+    ...(isText(reason) ? [{ type: 'message_delta', delta, usage }] : []),
   ]
 }

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import { ApiError } from '../../platform/errors.ts'
-import { asFields } from '../../platform/fields.ts'
+import { asFields, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { BodyRules, Checked, Wording } from '../check-body.ts'
@@ -35,6 +35,7 @@ function checked(body: Fields, model: BodyRules, headers: IncomingHttpHeaders, s
     throw refusal('messages', `must have at most ${MOST.blocksInAll} blocks in all`)
   requireShape(schema, fields, WORDING)
   requireCheap(fields, allowed)
+  requireRoles(fields as Body)
   requireParts(partsOf(fields as Body), model, WORDING)
   const { kept, dropped } = toolsOf(fields)
   const { maxOutputTokens: most } = model
@@ -49,7 +50,7 @@ function checked(body: Fields, model: BodyRules, headers: IncomingHttpHeaders, s
 }
 
 /** A refusal in the words of the API: the path of the field and what is wrong with it. */
-const refusal = (param: string, fault: string): ApiError =>
+export const refusal = (param: string, fault: string): ApiError =>
   new ApiError('invalid_request', { param, message: `${param}: ${fault}` })
 
 const WORDING: Wording = {
@@ -60,6 +61,25 @@ const WORDING: Wording = {
 }
 
 type Body = Pick<ChatRequest, 'messages'>
+
+/** The blocks that only one side may say. */
+const ROLES: ReadonlyMap<unknown, string> = new Map([
+  ['tool_use', 'assistant'],
+  ['thinking', 'assistant'],
+  ['redacted_thinking', 'assistant'],
+  ['tool_result', 'user'],
+])
+
+/** @throws ApiError for a block in a turn of the other side */
+function requireRoles({ messages }: Body): void {
+  for (const [at, { role, content }] of messages.entries()) {
+    for (const [index, { type }] of listOf(content).entries()) {
+      const only = ROLES.get(type) ?? role
+      if (only === role) continue
+      throw refusal(`messages.${at}.content.${index}`, `\`${String(type)}\` blocks can only be in \`${only}\` messages`)
+    }
+  }
+}
 
 /** @throws ApiError for what an upstream would bill separately, deeper in the body */
 function requireCheap(fields: Fields, allowed: ReadonlySet<string>): void {

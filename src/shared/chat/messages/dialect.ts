@@ -3,8 +3,11 @@ import { TOKEN_BYTES } from '../answer-form.ts'
 import type { DialectDefinition } from '../definition.ts'
 import { addressesIn } from '../parts.ts'
 import { messagesForm } from './answer.ts'
+import { LONG_CACHES, longCacheIn } from './cache-marks.ts'
+import { refusal } from './check.ts'
 import { messagesErrors } from './errors.ts'
 import { fixedTokens } from './estimate.ts'
+import { FIELDS } from './fields.ts'
 import { partsOf, withPictures } from './parts.ts'
 import { canonicalMessages } from './read-request.ts'
 import { MessageEncoder } from './write-frames.ts'
@@ -12,7 +15,12 @@ import { MessageEncoder } from './write-frames.ts'
 /** Anthropic's Messages API. */
 export const messages: DialectDefinition = {
   canonical: canonicalMessages,
-  encoder: ({ inputTokens }) => new MessageEncoder(inputTokens),
+  needsAllow: (request) => [
+    ...Object.keys(request).filter((name) => !FIELDS.free.has(name)),
+    ...(longCacheIn(request) === null ? [] : [LONG_CACHES]),
+  ],
+  refusal,
+  encoder: ({ inputTokens, seal }) => new MessageEncoder(inputTokens, seal),
   answers: messagesForm,
   errors: messagesErrors,
   limitField: 'max_tokens',

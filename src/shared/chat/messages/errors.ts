@@ -11,6 +11,7 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   model_not_allowed: 404,
   overloaded: 529,
   upstream_overloaded: 529,
+  upstream_unavailable: 529,
 }
 
 /** Anthropic's types of errors, by status; of others `invalid_request_error`. */

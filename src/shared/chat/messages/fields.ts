@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import { asFields } from '../../platform/fields.ts'
-import { MAX_TOKENS, chosen, jsonObject, listOf, open, textOr } from '../../requests/field-schemas.ts'
+import { MAX_STOP, MAX_TOKENS, chosen, jsonObject, listOf, open, textOr } from '../../requests/field-schemas.ts'
 import type { FieldKinds } from '../check-body.ts'
 
 /** Most turns, tools, blocks of one turn, and blocks of all turns, those in others included. */
@@ -28,9 +28,14 @@ const textBlock = z.strictObject({ type: z.literal('text'), text, citations: z.u
 
 const bytes = z.strictObject({ type: z.literal('base64'), media_type: text, data: text })
 const address = z.strictObject({ type: z.literal('url'), url: text })
+/** A file of the API's own, which is input that cannot be counted. */
+const fileId = z.looseObject({
+  type: z.literal('file'),
+  file_id: z.custom(() => false, 'names a file of the API: send its data, or an address'),
+})
 const imageBlock = z.strictObject({
   type: z.literal('image'),
-  source: z.discriminatedUnion('type', [bytes, address]),
+  source: z.discriminatedUnion('type', [bytes, address, fileId]),
   ...marked,
 })
 
@@ -49,6 +54,7 @@ const toolUse = z.strictObject({
 const documentSource = z.discriminatedUnion('type', [
   bytes,
   address,
+  fileId,
   z.strictObject({ type: z.literal('text'), media_type: text.optional(), data: text }),
   z.strictObject({
     type: z.literal('content'),
@@ -179,7 +185,7 @@ export const messagesBody = z.looseObject({
   max_tokens: z.int().min(1).max(MAX_TOKENS).meta({ description: 'Lowered to what balance and budget pay.' }),
   messages: listOf(message, 1, MOST.turns),
   system: z.union([text, listOf(textBlock, 0, MOST.blocks)]).nullish(),
-  stop_sequences: listOf(text, 0, 16).nullish(),
+  stop_sequences: listOf(text.max(MAX_STOP), 0, 16).nullish(),
   stream: z.boolean().nullish(),
   temperature: z.number().min(0).max(1).nullish(),
   top_p: z.number().min(0).max(1).nullish(),

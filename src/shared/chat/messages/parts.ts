@@ -3,6 +3,7 @@ import { asFields, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatMessage } from '../../requests/requests.ts'
 import type { Part } from '../parts.ts'
+import { typedPicture } from '../picture-types.ts'
 
 type Body = { messages: readonly Pick<ChatMessage, 'content'>[]; system?: unknown }
 
@@ -63,10 +64,10 @@ export function withPictures<B extends Body>(body: B, change: (url: string) => s
   return { ...body, messages }
 }
 
-/** The source of a picture: its address, or the bytes of a `data:` URI. The API does not know `image/jpg`. */
+/** The source of a picture: its address, or the bytes of a `data:` URI under the type that they have. */
 export function imageSourceOf(url: string): Fields {
-  const inline = /^data:([^;,]{1,100});base64,/i.exec(url)
+  const typed = typedPicture(url)
+  const inline = /^data:([^;,]{1,100});base64,/i.exec(typed)
   if (!inline) return { type: 'url', url }
-  const mediaType = inline[1]!.toLowerCase().replace(/^image\/jpg$/, 'image/jpeg')
-  return { type: 'base64', media_type: mediaType, data: url.slice(inline[0].length) }
+  return { type: 'base64', media_type: inline[1]!.toLowerCase(), data: typed.slice(inline[0].length) }
 }

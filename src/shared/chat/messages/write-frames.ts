@@ -4,6 +4,8 @@ import type { AnswerEvent, EndReason } from '../events.ts'
 import type { BlockEvent } from '../ordered-encoder.ts'
 import { OrderedEncoder } from '../ordered-encoder.ts'
 import { CLAUDE_THOUGHTS } from '../canonical.ts'
+import type { Seal } from '../seal.ts'
+import { begunUsage } from './complete-stream.ts'
 
 const STOP: Readonly<Record<EndReason, string>> = {
   done: 'end_turn',
@@ -21,12 +23,16 @@ export class MessageEncoder extends OrderedEncoder {
   private kind = ''
   private isSigned = false
   private callsTools = false
+  private hasRefused = false
+  private format: string | undefined
   private readonly inputTokens: number
+  private readonly seal: Seal['seal']
 
   /** @param inputTokens the input that the message reports, until its end reports the real number */
-  constructor(inputTokens: number) {
+  constructor(inputTokens: number, seal: Seal['seal']) {
     super()
     this.inputTokens = inputTokens
+    this.seal = seal
   }
 
   protected start({ id }: AnswerEvent & { is: 'start' }): Fields[] {
@@ -38,12 +44,7 @@ export class MessageEncoder extends OrderedEncoder {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: {
-        input_tokens: this.inputTokens,
-        cache_creation_input_tokens: 0,
-        cache_read_input_tokens: 0,
-        output_tokens: 1,
-      },
+      usage: begunUsage({}, this.inputTokens),
     }
     return [{ type: 'message_start', message }]
   }
@@ -54,14 +55,16 @@ export class MessageEncoder extends OrderedEncoder {
       case 'block': {
         this.kind = event.kind
         this.isSigned = event.kind === 'reasoning' && event.sealed !== undefined
+        this.format = event.kind === 'reasoning' ? event.format : undefined
         this.callsTools ||= event.kind === 'tool_call'
-        return [{ type: 'content_block_start', index, content_block: blockOf(event) }]
+        this.hasRefused ||= event.kind === 'refusal'
+        return [{ type: 'content_block_start', index, content_block: this.blockOf(event) }]
       }
       case 'delta':
         return [{ type: 'content_block_delta', index, delta: deltaOf(this.kind, event.text) }]
       case 'signature':
         this.isSigned = true
-        return [signatureDelta(index, event.signature)]
+        return [signatureDelta(index, this.signatureOf(event.signature))]
       case 'stop': {
         // Clients keep a thought only where something comes as its signature: the empty one of a thought without.
         const unsigned = this.kind === 'reasoning' && !this.isSigned ? [signatureDelta(index, '')] : []
@@ -71,27 +74,38 @@ export class MessageEncoder extends OrderedEncoder {
     }
   }
 
-  /** A message that calls tools stops for them, no matter what its upstream reports. */
+  /** A message that calls tools, or refuses, stops for that, no matter what its upstream reports. */
   protected end({ reason, stopSequence }: AnswerEvent & { is: 'end' }): Fields {
-    const isCalled = this.callsTools && (reason === 'done' || reason === 'tools')
-    const stop = isCalled ? STOP.tools : reason === 'tools' ? STOP.done : STOP[reason]
+    const stop = reason === 'done' || reason === 'tools' ? this.wholeStop() : STOP[reason]
     const delta = { stop_reason: stop, stop_sequence: stopSequence ?? null }
     return { type: 'message_delta', delta, usage: { output_tokens: 0 } }
   }
-}
 
-/** A block as it begins: a signature is its vendor's own, and none is made here. */
-function blockOf(event: BlockEvent & { is: 'block' }): Fields {
-  switch (event.kind) {
-    case 'text':
-    case 'refusal':
-      return { type: 'text', text: '' }
-    case 'reasoning':
-      return event.sealed !== undefined && event.format === CLAUDE_THOUGHTS
-        ? { type: 'redacted_thinking', data: event.sealed }
-        : { type: 'thinking', thinking: '', signature: '' }
-    case 'tool_call':
-      return { type: 'tool_use', id: event.id, name: event.name, input: {} }
+  private wholeStop(): string {
+    if (this.callsTools) return STOP.tools
+    return this.hasRefused ? STOP.refusal : STOP.done
+  }
+
+  /** A block as it begins. What another vendor than Anthropic sealed is sealed once more, for its route. */
+  private blockOf(event: BlockEvent & { is: 'block' }): Fields {
+    switch (event.kind) {
+      case 'text':
+      case 'refusal':
+        return { type: 'text', text: '' }
+      case 'reasoning': {
+        const { sealed, format, id } = event
+        if (sealed === undefined) return { type: 'thinking', thinking: '', signature: '' }
+        const data = format === CLAUDE_THOUGHTS ? sealed : this.seal({ sealed, format, id })
+        return { type: 'redacted_thinking', data }
+      }
+      case 'tool_call':
+        return { type: 'tool_use', id: event.id, name: event.name, input: {} }
+    }
+  }
+
+  private signatureOf(signature: string): string {
+    const { format } = this
+    return format === CLAUDE_THOUGHTS ? signature : this.seal({ signature, format })
   }
 }
 

@@ -6,7 +6,7 @@ import type { BodyRules, Checked, Wording } from '../check-body.ts'
 import { allowedBy, droppedNames, passingFields, requireShape } from '../check-body.ts'
 import { requireParts } from '../parts.ts'
 import { outputOf } from './estimate.ts'
-import { FIELDS, MOST, isHosted, responsesBody } from './fields.ts'
+import { CLIENTS_NOTE, FIELDS, MODE, MOST, isHosted, responsesBody } from './fields.ts'
 import { itemsOf, partCount, partsOf, toolsOf } from './parts.ts'
 
 /** A refusal in the words of the API: the path of the field and what is wrong with it. */
@@ -29,12 +29,8 @@ export function checkResponses(body: Fields, model: BodyRules): Checked {
   const fields = passingFields(body, allowed, FIELDS, WORDING)
   if (partCount(fields) > MOST.partsInAll) throw refusal('input', `must have at most ${MOST.partsInAll} parts in all.`)
   requireShape(responsesBody, fields, WORDING)
-  if (
-    isText(asFields(fields.reasoning).mode) &&
-    !allowed.has('reasoning.mode') &&
-    asFields(fields.reasoning).mode !== 'default'
-  )
-    throw refusal('reasoning.mode', 'is not available for this model: it is billed at a price of its own.')
+  if (isText(asFields(fields.reasoning).mode) && !allowed.has(MODE) && asFields(fields.reasoning).mode !== 'default')
+    throw refusal(MODE, 'is not available for this model: it is billed at a price of its own.')
   const isBackground = fields.background === true
   if (isBackground && fields.stream === true)
     throw refusal('background', 'what is streamed cannot be in the background.')
@@ -44,10 +40,16 @@ export function checkResponses(body: Fields, model: BodyRules): Checked {
   const { max_output_tokens: asked, ...rest } = fields as Fields & { max_output_tokens?: number | null }
   if (most !== undefined && (asked ?? 0) > most)
     throw refusal('max_output_tokens', `${asked} is above ${most}, the most output tokens of ${String(body.model)}.`)
-  const { kept, dropped } = withoutHosted(rest)
+  const { kept, dropped } = withoutHosted(withoutNotes(rest))
   const request = { ...kept, messages: [], max_tokens: outputOf(asked, model) }
   // As a stream that nobody reads: one that is cancelled costs what was made of it until then.
   return { request: isBackground ? { ...request, stream: true } : request, droppedTools: dropped }
+}
+
+/** The request without what a client notes on its items for its vendor. */
+function withoutNotes(fields: Fields): Fields {
+  if (!listOf(fields.input).some((item) => CLIENTS_NOTE in item)) return fields
+  return { ...fields, input: listOf(fields.input).map(({ [CLIENTS_NOTE]: _note, ...item }) => item) }
 }
 
 /**

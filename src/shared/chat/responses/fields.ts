@@ -22,8 +22,16 @@ export const MOST = { items: 20_000, tools: 512, parts: 20_000, partsInAll: 40_0
 
 const text = z.string()
 
+/** What Codex notes for its vendor on an item. It only steers that client, and is dropped. */
+export const CLIENTS_NOTE = 'internal_chat_message_metadata_passthrough'
+
 /** What belongs to every item: ids and states are the client's own, and so is which program has made a call. */
-const ofItem = { id: text.nullish(), status: text.nullish(), caller: z.unknown().optional() }
+const ofItem = {
+  id: text.nullish(),
+  status: text.nullish(),
+  caller: z.unknown().optional(),
+  [CLIENTS_NOTE]: z.unknown().optional(),
+}
 
 /** A cache that lives longer is billed apart. */
 const breakpoint = { prompt_cache_breakpoint: open({ ttl: z.null().optional() }).nullish() }
@@ -45,15 +53,27 @@ const inputImage = z.strictObject({
   file_id: z.null().optional(),
   ...breakpoint,
 })
-const inputFile = z.strictObject({
-  type: z.literal('input_file'),
-  file_data: text.nullish(),
-  file_url: text.nullish(),
-  filename: text.nullish(),
-  detail: text.nullish(),
-  file_id: z.null().optional(),
-  ...breakpoint,
+const inputFile = z
+  .strictObject({
+    type: z.literal('input_file'),
+    file_data: text.nullish(),
+    file_url: text.nullish(),
+    filename: text.nullish(),
+    detail: text.nullish(),
+    file_id: z.null().optional(),
+    ...breakpoint,
+  })
+  .refine(({ file_data: data, file_url: url }) => Boolean(data ?? url), {
+    path: ['file_data'],
+    error: 'is required, or a file_url.',
+  })
+
+/** A file of the API's own, which is input that cannot be counted. */
+const fileId = z.looseObject({
+  file_id: z.custom(() => false, 'names a file of the API: send its data, or an address'),
 })
+const orFileId = (part: z.ZodType): z.ZodType =>
+  chosen<z.ZodType>([part], ({ file_id: id }) => (id === undefined || id === null ? part : fileId))
 
 const nothingOf = (what: string, value: unknown): z.ZodType =>
   z.custom(() => false, {
@@ -73,7 +93,7 @@ const byType = (what: string, known: Readonly<Record<string, z.ZodType>>) =>
 const contentOf = (known: Readonly<Record<string, z.ZodType>>) =>
   textOr(listOf(byType('content', known), 0, MOST.parts), z.looseObject({ type: text }), 'must be a text or a list')
 
-const INPUT_PARTS = { input_text: inputText, input_image: inputImage, input_file: inputFile }
+const INPUT_PARTS = { input_text: inputText, input_image: orFileId(inputImage), input_file: orFileId(inputFile) }
 
 const content = contentOf({ ...INPUT_PARTS, output_text: outputText, refusal })
 
@@ -246,6 +266,9 @@ export const responsesBody = z.looseObject({
   truncation: z.enum(['auto', 'disabled']).nullish(),
   client_metadata: jsonObject.nullish(),
 })
+
+/** How the catalogue names the mode of reasoning, of which one is billed at a price of its own. */
+export const MODE = 'reasoning.mode'
 
 /** The fields by their kinds. */
 export const FIELDS: FieldKinds = {

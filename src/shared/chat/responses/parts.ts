@@ -5,6 +5,7 @@
 import { asFields, asList, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { jsonBytes } from '../../platform/json-bytes.ts'
+import { isTextData, wordsIn } from '../documents.ts'
 import type { Part } from '../parts.ts'
 
 type Body = { input?: unknown; tools?: unknown }
@@ -13,10 +14,13 @@ type Body = { input?: unknown; tools?: unknown }
 export const itemsOf = ({ input }: Body): Fields[] =>
   Array.isArray(input) ? input.map(asFields) : [{ type: 'message', role: 'user', content: input }]
 
+/** The items that bring tools: those that a client adds, and what its search for tools has found. */
+const BRING_TOOLS: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output'])
+
 /** The tools of a request, with those among its items. */
 export const toolsOf = (body: Body): Fields[] => [
   ...listOf(body.tools),
-  ...itemsOf(body).flatMap(({ type, tools }) => (type === 'additional_tools' ? listOf(tools) : [])),
+  ...itemsOf(body).flatMap(({ type, tools }) => (BRING_TOOLS.has(type) ? listOf(tools) : [])),
 ]
 
 /** The parts and tools of all items: counted before any of them is checked. */
@@ -34,10 +38,8 @@ const PLACES: ReadonlyMap<unknown, 'content' | 'output'> = new Map([
 
 const placeOf = ({ type }: Fields): 'content' | 'output' | undefined => PLACES.get(type ?? 'message')
 
-const TEXT = /^data:text\/[^;,]*(;base64)?,/i
-
 /** Whether the data of a file is text: other upstreams get it as words. */
-const hasText = ({ type, file_data: data }: Fields): boolean => type === 'input_file' && TEXT.test(String(data))
+const hasText = ({ type, file_data: data }: Fields): boolean => type === 'input_file' && isTextData(data)
 
 const inlineOf = (data: unknown): string | null => (typeof data === 'string' && /^data:/i.test(data) ? data : null)
 
@@ -68,28 +70,15 @@ export const partsOf = (body: Body): Part[] =>
     }
   })
 
-/** The words of a file whose data is text; null of any other. */
-export function wordsOfFile({ file_data: data }: Fields): string | null {
-  const text = TEXT.exec(String(data))
-  if (!text) return null
-  const body = String(data).slice(text[0].length)
-  return text[1] ? String(Buffer.from(body, 'base64')) : decoded(body)
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
 /** How many bytes of JSON the words of a request's text files have beyond those of their data. */
 export const bytesOfWords = (body: Body): number =>
   filesOf(body)
     .filter(([fields]) => hasText(fields))
     .reduce((sum, [fields]) => {
-      const [words, data] = [wordsOfFile(fields) ?? '', String(fields.file_data)].map(jsonBytes) as [number, number]
+      const [words, data] = [wordsIn(String(fields.file_data)) ?? '', String(fields.file_data)].map(jsonBytes) as [
+        number,
+        number,
+      ]
       return sum + Math.max(0, words - data)
     }, 0)
 

@@ -3,9 +3,10 @@ import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../canonical.ts'
-import { formatOf, samplingOf } from '../canonical.ts'
+import { formatOf, proofOf, samplingOf, verbosityOf } from '../canonical.ts'
+import { fileBlocks } from '../documents.ts'
 import type { Open } from '../seal.ts'
-import { itemsOf, toolsOf, wordsOfFile } from './parts.ts'
+import { itemsOf, toolsOf } from './parts.ts'
 
 /** A valid request in its canonical form. @param open opens what was sealed for the route that is asked */
 export function canonicalResponses(request: ChatRequest, open: Open): CanonicalChat {
@@ -21,7 +22,7 @@ export function canonicalResponses(request: ChatRequest, open: Open): CanonicalC
   const { temperature, top_p, text, reasoning, user, safety_identifier: safety, ...more } = rest as Fields
   const { parallel_tool_calls: parallel, ...further } = more
   const toolChoice = toolChoiceOf(choice)
-  const format = asFields(asFields(text).format)
+  const { format, verbosity } = asFields(text)
   const { effort } = asFields(reasoning)
   const asker = isText(user) ? user : safety
   const said: Turn[] = isText(instructions) ? [{ role: 'system', blocks: [{ kind: 'text', text: instructions }] }] : []
@@ -29,12 +30,13 @@ export function canonicalResponses(request: ChatRequest, open: Open): CanonicalC
     turns: [...said, ...turnsOf(itemsOf(request), open)],
     maxTokens,
     choices: 1,
-    tools: allowedTools(toolsOf(request).flatMap(toolOf), choice),
+    tools: allowedTools(onceEach(toolsOf(request).flatMap(toolOf)), choice),
     ...(toolChoice !== undefined && { toolChoice }),
     ...(parallel === false && { oneToolAtATime: true as const }),
     stop: [],
     sampling: samplingOf({ temperature, top_p }),
-    ...formatOf(format.type, format),
+    ...formatOf(asFields(format).type, asFields(format), 'text.format'),
+    ...verbosityOf(verbosity, 'text.verbosity'),
     ...(isText(effort) && { effort }),
     ...(isText(asker) && { user: asker }),
     further,
@@ -50,8 +52,8 @@ function turnsOf(items: readonly Fields[], open: Open): Turn[] {
   const waitedFor = new Set<unknown>()
   const turns: Turn[] = []
   let later: Turn[] = []
-  for (const item of items) {
-    const turn = turnOf(item, open)
+  for (const [index, item] of items.entries()) {
+    const turn = turnOf(item, open, `input.${index}`)
     if (turn === null) continue
     if (isCall(item) && answered.has(item.call_id)) waitedFor.add(item.call_id)
     if (isOutput(item)) waitedFor.delete(item.call_id)
@@ -71,17 +73,24 @@ const isSaid = ({ type, role }: Fields): boolean => (type ?? 'message') === 'mes
 function append(turns: Turn[], turn: Turn, item: Fields): void {
   const last = turns.at(-1)
   const goesOn = turn.role === 'assistant' || (isOutput(item) && last?.blocks[0]?.kind === 'tool_result')
-  if (last?.role === turn.role && goesOn) last.blocks.push(...turn.blocks)
+  if (last?.role === turn.role && goesOn) last.blocks.push(...apart(last.blocks, turn.blocks))
   else turns.push(turn)
 }
 
-/** The turn that an item is a part of; null for what only its vendor knows. */
-function turnOf(item: Fields, open: Open): Turn | null {
+/** Blocks behind others: a blank line parts the texts of two messages. */
+function apart(before: readonly Block[], [first, ...rest]: readonly Block[]): Block[] {
+  if (first?.kind !== 'text' || !before.some(({ kind }) => kind === 'text')) return first ? [first, ...rest] : []
+  return [{ ...first, text: `\n\n${first.text}` }, ...rest]
+}
+
+/** The turn that an item is a part of; null for what only its vendor knows. @param at the path of the item */
+function turnOf(item: Fields, open: Open, at: string): Turn | null {
   switch (item.type ?? 'message') {
     case 'message': {
-      const { role } = item
+      const { role, content } = item
       const isSystem = role === 'system' || role === 'developer'
-      return { role: isSystem ? 'system' : role === 'assistant' ? 'assistant' : 'user', blocks: blocksOf(item.content) }
+      const blocks = blocksOf(content, `${at}.content`)
+      return { role: isSystem ? 'system' : role === 'assistant' ? 'assistant' : 'user', blocks }
     }
     case 'reasoning':
       return { role: 'assistant', blocks: thoughtsOf(item, open) }
@@ -89,59 +98,46 @@ function turnOf(item: Fields, open: Open): Turn | null {
     case 'custom_tool_call':
       return { role: 'assistant', blocks: [callOf(item)] }
     case 'function_call_output':
-    case 'custom_tool_call_output':
-      return {
-        role: 'user',
-        blocks: [{ kind: 'tool_result', callId: String(item.call_id), blocks: blocksOf(item.output) }],
-      }
+    case 'custom_tool_call_output': {
+      const blocks = blocksOf(item.output, `${at}.output`)
+      return { role: 'user', blocks: [{ kind: 'tool_result', callId: String(item.call_id), blocks, at }] }
+    }
+    case 'configuration_update':
+      return { role: 'user', blocks: [{ kind: 'special', is: 'configuration', at, fields: item }] }
     default:
       return null
   }
 }
 
-const blocksOf = (content: unknown): Block[] =>
-  typeof content === 'string' ? textBlocks(content) : listOf(content).flatMap(blockOf)
+const blocksOf = (content: unknown, at: string): Block[] =>
+  typeof content === 'string'
+    ? textBlocks(content)
+    : listOf(content).flatMap((part, index) => blockOf(part, `${at}.${index}`))
 
 const textBlocks = (text: unknown): Block[] => (isText(text) ? [{ kind: 'text', text }] : [])
 
-function blockOf(part: Fields): Block[] {
+function blockOf(part: Fields, at: string): Block[] {
   switch (part.type) {
     case 'refusal':
       return textBlocks(part.refusal)
     case 'input_image':
       return [{ kind: 'image', url: String(part.image_url), ...(isText(part.detail) && { detail: part.detail }) }]
-    case 'input_file':
-      return [fileOf(part)]
+    case 'input_file': {
+      const [data, url, name] = [part.file_data, part.file_url, part.filename].map((text) =>
+        isText(text) ? text : undefined,
+      )
+      return fileBlocks({ at, data: url === undefined ? data : undefined, url, name })
+    }
     default:
       return textBlocks(part.text)
   }
 }
 
-/** A file: its text, or as it is. */
-function fileOf(part: Fields): Block {
-  const { file_data: data, file_url: url, filename } = part
-  const text = wordsOfFile(part)
-  if (text !== null) return { kind: 'text', text }
-  const file = isText(url) ? { file_url: url } : { filename: filename ?? 'document', file_data: data }
-  return { kind: 'other', fields: { type: 'file', file } }
-}
-
 /** What a model thought: with its proof where it is opened for the route that made it, else as a text alone. */
 function thoughtsOf({ summary, content, encrypted_content: sealed }: Fields, open: Open): Block[] {
   const proof = isText(sealed) ? open(sealed) : null
-  if (proof) {
-    const [text, signature, whole, format] = [proof.text, proof.signature, proof.sealed, proof.format]
-    return [
-      {
-        kind: 'reasoning',
-        text: isText(text) ? text : '',
-        ...(isText(signature) && { signature }),
-        ...(isText(whole) && { sealed: whole }),
-        ...(isText(format) && { format }),
-      },
-    ]
-  }
-  const text = [...listOf(summary), ...listOf(content)].map((part) => part.text).join('')
+  if (proof) return [{ kind: 'reasoning', text: isText(proof.text) ? proof.text : '', ...proofOf(proof) }]
+  const text = [...listOf(summary), ...listOf(content)].map((part) => part.text).join('\n\n')
   return text === '' ? [] : [{ kind: 'reasoning', text }]
 }
 
@@ -188,3 +184,8 @@ function allowedTools(tools: Tool[], choice: unknown): Tool[] {
   const names = new Set(listOf(allowed).map(({ name }) => name))
   return tools.filter(({ name, namespace }) => names.has(name) || names.has(namespace))
 }
+
+/** The tools of different names: a search may find what is offered anyway. */
+const onceEach = (tools: Tool[]): Tool[] => [
+  ...new Map(tools.map((tool) => [`${tool.namespace ?? ''} ${tool.name}`, tool])).values(),
+]

@@ -24,6 +24,14 @@ const FIRST_INPUT = 0x8000
 export const inputWithIds = (items: readonly Fields[], callId: string): Fields[] =>
   items.map((item, at) => (isText(item.id) ? item : { ...item, id: itemId('msg', callId, FIRST_INPUT + at) }))
 
+/** The prefixes of the ids of items, by their types. */
+export const PREFIXES: Readonly<Record<string, string>> = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  custom_tool_call: 'ctc',
+}
+
 /** The id of an item: of its response, and its place in the output. */
 export const itemId = (prefix: string, callId: string, index: number): string =>
   `${prefix}_${callId.replace(/^call_/, '')}${index.toString(16).padStart(4, '0')}`

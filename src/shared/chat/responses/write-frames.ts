@@ -6,7 +6,7 @@ import type { BlockEvent } from '../ordered-encoder.ts'
 import { OrderedEncoder } from '../ordered-encoder.ts'
 import type { Seal } from '../seal.ts'
 import { itemAdded, itemDone, piecesOf } from './items.ts'
-import { begunResponse, itemId } from './response.ts'
+import { PREFIXES, begunResponse, itemId } from './response.ts'
 
 /** Why an answer without an error is incomplete. */
 const INCOMPLETE: Readonly<Partial<Record<EndReason, string>>> = {
@@ -53,7 +53,7 @@ export class ResponseEncoder extends OrderedEncoder {
     switch (event.is) {
       case 'block': {
         const { is: _is, block: _block, ...start } = event
-        this.open = { start, id: itemId(PREFIXES[kindOf(start)], this.callId, this.index), words: '', hasBegun: false }
+        this.open = { start, id: itemId(PREFIXES[kindOf(start)]!, this.callId, this.index), words: '', hasBegun: false }
         return [itemAdded(this.placed())]
       }
       case 'delta':
@@ -62,7 +62,7 @@ export class ResponseEncoder extends OrderedEncoder {
         if (this.open) this.open.signature = event.signature
         return []
       case 'stop':
-        return this.stop()
+        return this.stop(event.isCut ? 'incomplete' : 'completed')
     }
   }
 
@@ -76,18 +76,20 @@ export class ResponseEncoder extends OrderedEncoder {
     return [...begin, this.pieces()[0]!.delta(text)]
   }
 
-  private stop(): Fields[] {
+  private stop(status: string): Fields[] {
     const { open } = this
     if (!open) return []
     // Clients parse the arguments of a call as JSON.
-    const isBare = open.words === '' && open.start.kind === 'tool_call' && !open.start.isCustom
+    const isBare =
+      status === 'completed' && open.words === '' && open.start.kind === 'tool_call' && !open.start.isCustom
     const rest = isBare ? this.words('{}') : []
     const begin = open.hasBegun || open.start.kind === 'reasoning' ? [] : this.pieces()[0]!.begin
-    const end = open.hasBegun || begin.length > 0 ? this.pieces()[0]!.end : []
-    const done = itemDone(this.placed('completed'))
+    const { said, end } = this.pieces()[0] ?? {}
+    const ending = open.hasBegun || begin.length > 0 ? [said!, ...end!] : []
+    const done = itemDone(this.placed(status))
     this.open = null
     this.index += 1
-    return [...rest, ...begin, ...end, done]
+    return [...rest, ...begin, ...ending, done]
   }
 
   private pieces() {
@@ -109,11 +111,13 @@ export class ResponseEncoder extends OrderedEncoder {
       case 'refusal':
         return messageOf(id, status, { type: 'refusal', refusal: words })
       case 'reasoning': {
-        const isDone = status === 'completed'
+        const isDone = status !== 'in_progress'
         const summary = isDone && words === '' ? [] : [{ type: 'summary_text', text: words }]
-        const { sealed, format } = start
+        const { sealed, format, id: vendorsId } = start
         const isProved = isDone && (signature !== undefined || sealed !== undefined)
-        const proof = isProved && { encrypted_content: this.seal({ text: words, signature, sealed, format }) }
+        const proof = isProved && {
+          encrypted_content: this.seal({ text: words, signature, sealed, format, id: vendorsId }),
+        }
         return { id, type: 'reasoning', summary, ...proof }
       }
       case 'tool_call': {
@@ -127,9 +131,7 @@ export class ResponseEncoder extends OrderedEncoder {
   }
 }
 
-const PREFIXES = { message: 'msg', reasoning: 'rs', function_call: 'fc', custom_tool_call: 'ctc' } as const
-
-function kindOf(start: BlockStart): keyof typeof PREFIXES {
+function kindOf(start: BlockStart): string {
   if (start.kind === 'reasoning') return 'reasoning'
   if (start.kind === 'tool_call') return start.isCustom ? 'custom_tool_call' : 'function_call'
   return 'message'

@@ -126,6 +126,13 @@ const variables = z.object({
   STRIPE_SECRET_KEY: stripeKey.optional(),
   STRIPE_WEBHOOK_SECRET: z.string().optional(),
   STRIPE_API_BASE: httpUrl.optional(),
+  PUBLIC_CATALOGUE: z.enum(['on', 'off']).default('off'),
+  OPERATOR_NAME: z
+    .string()
+    .max(60)
+    .regex(/^[^\p{Cc}]*$/u, 'must be one line')
+    .default('Tollgate'),
+  OPERATOR_LOGO_URL: httpUrl.optional(),
   CREDITS_HELP_URL: z
     .string()
     .max(500)
@@ -185,10 +192,15 @@ export function readConfig<Queues extends KnownQueues>(
   return Object.freeze({
     ...config,
     BASE_URL: config.BASE_URL ?? `http://localhost:${config.PORT}`,
-    secretOf: (variable: string) =>
-      isOwnVariable(variable, queues) ? undefined : environment[variable]?.trim() || undefined,
+    secretOf: secretsOf(queues, environment),
   }) as ConfigWith<Queues>
 }
+
+/** Reads the keys of upstreams, by the variables that a catalogue names; none that is read otherwise. */
+export const secretsOf =
+  (queues: KnownQueues, environment: NodeJS.ProcessEnv = process.env): Config['secretOf'] =>
+  (variable) =>
+    isOwnVariable(variable, queues) ? undefined : environment[variable]?.trim() || undefined
 
 /** What the admin command needs to ask the payment provider. @throws ConfigError as `readConfig`. */
 export const readPaymentsConfig = (environment: NodeJS.ProcessEnv = process.env): PaymentsConfig =>

@@ -27,6 +27,9 @@ export function networksOf(address: string): [string, ...string[]] {
 /** The part of an address that one client has: an IPv6 network of /64, whose addresses cost nothing. */
 export const networkOf = (address: string): string => networksOf(address)[0]
 
+/** A form of IPv4 addresses that was given up (RFC 4291, 2.5.5.1). The library takes it for IPv4-mapped addresses. */
+const IPV4_COMPATIBLE = /^::(0+:)*\d+\./
+
 const PREFIX = /^(?:0|[1-9]\d{0,2})$/
 
 /**
@@ -39,7 +42,7 @@ export function parseRange(text: string): string | null {
   if (more.length > 0 || (prefix !== undefined && !PREFIX.test(prefix))) return null
   // The library also reads octal and hexadecimal numbers, and zones.
   const version = isIP(address)
-  if (version === 0 || address.includes('%')) return null
+  if (version === 0 || address.includes('%') || IPV4_COMPATIBLE.test(address)) return null
   const width = version === 4 ? 32 : 128
   const bits = Number(prefix ?? width)
   if (bits > width) return null

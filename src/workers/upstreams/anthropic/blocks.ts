@@ -1,14 +1,10 @@
 /** Content of turns: from canonical blocks to those of the Messages API. */
-import type { Block, Reasoning, ToolCall, ToolResult, Turn } from '../../../shared/chat/canonical.ts'
+import type { Block, Document, Reasoning, ToolCall, ToolResult } from '../../../shared/chat/canonical.ts'
 import { imageSourceOf } from '../../../shared/chat/messages/parts.ts'
 import { CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'
-import { UpstreamError } from '../adapter.ts'
+import { isByAddress, typeOfData } from '../../../shared/chat/documents.ts'
 import { readCut } from '../../../shared/chat/cut-json.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import type { SafeNames } from './safe-names.ts'
-
-/** The ids of calls and the names of tools of one request, as the API takes them. */
-export type Names = { ids: SafeNames; tools: SafeNames }
 
 /** Content in its shorter form: a text alone needs no block around it. */
 export function compact(blocks: Fields[]): Fields[] | string {
@@ -17,31 +13,37 @@ export function compact(blocks: Fields[]): Fields[] | string {
   return first.text as string
 }
 
-/**
- * The blocks of a turn. Parts that only this API knows pass as they are; the model has a number for their kind, and
- * their addresses were checked.
- * @throws UpstreamError `rejected` for a tool call that is longer than the text that was paid for (`1e20` is 21 digits)
- */
-export const blocksOf = (blocks: readonly Block[], names: Names): Fields[] =>
-  blocks.flatMap((block) => blockOf(block, names))
+/** The blocks of a turn. Parts of this API pass as they are: their kind is priced, and addresses were checked. */
+export const blocksOf = (blocks: readonly Block[]): Fields[] => blocks.flatMap(blockOf)
 
-function blockOf(block: Block, names: Names): Fields[] {
+function blockOf(block: Block): Fields[] {
   switch (block.kind) {
     case 'text':
       // The API refuses a text that is empty or only white space.
       return block.text.trim() === '' ? [] : [{ type: 'text', text: block.text, ...cacheOf(block) }]
     case 'image':
       return [{ type: 'image', source: imageSourceOf(block.url), ...cacheOf(block) }]
+    case 'document':
+      return [documentOf(block)]
     case 'reasoning':
       return thoughtOf(block)
     case 'tool_call':
-      return [toolUse(block, names)]
+      return [toolUse(block)]
     case 'tool_result':
-      return [toolResult(block, names)]
-    case 'other':
-      return [block.fields]
+      return [toolResult(block)]
+    case 'special':
+      return block.is === 'messages_parts' ? [block.fields] : []
   }
 }
+
+const documentOf = ({ url, name, ...document }: Document): Fields => ({
+  type: 'document',
+  source: isByAddress(url)
+    ? { type: 'url', url }
+    : { type: 'base64', media_type: typeOfData(url), data: url.slice(url.indexOf(',') + 1) },
+  ...(name !== undefined && { title: name }),
+  ...cacheOf(document),
+})
 
 const cacheOf = ({ cacheMark }: { cacheMark?: true }): Fields =>
   cacheMark ? { cache_control: { type: 'ephemeral' } } : {}
@@ -56,41 +58,35 @@ function thoughtOf({ text, signature, sealed, format }: Reasoning): Fields[] {
   return signature === undefined ? [] : [{ type: 'thinking', thinking: text, signature }]
 }
 
-const toolUse = ({ id, name, args, ...call }: ToolCall, { ids, tools }: Names): Fields => ({
+const toolUse = ({ id, name, args, ...call }: ToolCall): Fields => ({
   type: 'tool_use',
-  id: ids.of(id),
-  name: tools.of(name),
+  id,
+  name,
   input: inputOf(args),
   ...cacheOf(call),
 })
 
-/** The arguments of a call; of those that were cut off what is complete, and of no object none. */
+const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi
+
+/**
+ * The arguments of a call; of those that were cut off what is complete, and of no object none. A number that would be
+ * longer than it was paid for (`1e20` has 21 digits), or would lose digits, is a text.
+ */
 function inputOf(args: string): Fields {
-  const input = readCut(args)
-  if (JSON.stringify(input).length <= Math.max(2, JSON.stringify(args).length)) return input
-  throw new UpstreamError('rejected', 'the arguments of a tool call grow when they are read')
+  const paid = args.replace(TEXT_OR_NUMBER, (one) => (one.startsWith('"') || isExact(one) ? one : `"${one}"`))
+  return readCut(paid)
 }
 
-function toolResult({ callId, blocks, isError, ...result }: ToolResult, names: Names): Fields {
-  const content = blocksOf(blocks, names)
+const isExact = (number: string): boolean =>
+  /^-?\d+$/.test(number) ? Number.isSafeInteger(Number(number)) : String(Number(number)).length <= number.length
+
+function toolResult({ callId, blocks, isError, ...result }: ToolResult): Fields {
+  const content = blocksOf(blocks)
   return {
     type: 'tool_result',
-    tool_use_id: names.ids.of(callId),
+    tool_use_id: callId,
     ...(content.length > 0 && { content: compact(content) }),
     ...(isError && { is_error: true }),
     ...cacheOf(result),
-  }
-}
-
-/**
- * Each result of a tool must answer a call of an assistant before it, one result per call: the API refuses others.
- * @throws UpstreamError `rejected`
- */
-export function requireCalls(turns: readonly Turn[]): void {
-  const open = new Set<string>()
-  for (const block of turns.flatMap(({ blocks }) => blocks)) {
-    if (block.kind === 'tool_call') open.add(block.id)
-    if (block.kind !== 'tool_result' || open.delete(block.callId)) continue
-    throw new UpstreamError('rejected', 'a result of a tool has no call before it')
   }
 }

@@ -1,13 +1,14 @@
 /** From what the Messages API sends to the events of an answer. A whole message is a stream of its blocks. */
-import { randomUUID } from 'node:crypto'
 import type { AnswerEvent, EndReason } from '../../../shared/chat/events.ts'
+import { isCutOff } from '../../../shared/chat/events.ts'
 import { CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'
+import { MessageCompleter, isMessage } from '../../../shared/chat/messages/complete-stream.ts'
 import type { UpstreamUsage } from '../adapter.ts'
 import { CallEvents, OpenBlock } from '../answer-blocks.ts'
 import { malformedAnswer } from '../failures.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import type { Decoder, Ending } from '../translation.ts'
+import { CompletingDecoder } from '../translation.ts'
 import { anthropicUsage, largerUsage } from '../usage.ts'
 
 const REASONS: Readonly<Record<string, EndReason>> = {
@@ -20,16 +21,8 @@ const REASONS: Readonly<Record<string, EndReason>> = {
   refusal: 'refusal',
 }
 
-/**
- * Whether an object is a whole message, and no event of one: by its type, or as a whole answer with content.
- * @param isWhole whether it is the whole answer
- */
-export const isMessage = ({ type, content }: Fields, isWhole: boolean): boolean =>
-  type === 'message' || (isWhole && Array.isArray(content))
-
 /** The events of one answer. Nothing but its start comes before the first piece of content. */
-export class MessagesDecoder implements Decoder {
-  private readonly namesBack: ReadonlyMap<string, string>
+export class MessagesDecoder extends CompletingDecoder {
   private readonly open = new OpenBlock()
   private readonly calls = new CallEvents(this.open)
   /** The blocks that are calls of the client's tools; those of the API's own have inputs too. */
@@ -41,9 +34,9 @@ export class MessagesDecoder implements Decoder {
   private reported: UpstreamUsage | null = null
   private blocks = 0
 
-  /** @param namesBack the names of tools as the customer has them, by those that were sent */
-  constructor(namesBack: ReadonlyMap<string, string> = new Map()) {
-    this.namesBack = namesBack
+  /** @param inputTokens our own count of the input */
+  constructor(inputTokens = 0) {
+    super(new MessageCompleter(inputTokens))
   }
 
   get isFinished(): boolean {
@@ -56,18 +49,14 @@ export class MessagesDecoder implements Decoder {
     return usage && this.reported
   }
 
-  events(event: Fields, isWhole: boolean): AnswerEvent[] {
-    if (isMessage(event, isWhole)) return this.message(event, isWhole)
-    const events = this.eventsOf(event)
-    if (events.length > 0 && !this.hasStarted) throw malformedAnswer('the answer does not begin with its message')
-    return [...events, ...this.ended()]
+  protected requireSense(event: Fields, isWhole: boolean): void {
+    if (isMessage(event, isWhole) && !Array.isArray(event.content)) throw malformedAnswer('the answer has no content')
   }
 
-  end(_ending: Ending): AnswerEvent[] {
+  protected requireWhole(): void {
     if (this.stopReason === null)
       throw malformedAnswer(this.hasStarted ? 'the answer was cut off' : 'the answer is empty')
     if (!this.hasEnded) throw malformedAnswer('the answer is empty')
-    return []
   }
 
   /** A model may return no content: with a reason to stop and a usage, that is an answer and was billed. */
@@ -75,34 +64,19 @@ export class MessagesDecoder implements Decoder {
     const reason = this.stopReason === null ? null : (REASONS[this.stopReason] ?? 'done')
     const isAnswer = this.blocks > 0 || this.reported !== null || reason === 'refusal'
     if (reason === null || this.hasEnded || !isAnswer) return []
-    if (!this.hasStarted) throw malformedAnswer('the answer does not begin with its message')
     this.hasEnded = true
     const { stopSequence } = this
     const met = isText(stopSequence) ? { stopSequence } : {}
-    return [...this.calls.end(), ...this.open.close(), { is: 'end', reason, ...met }]
-  }
-
-  /**
-   * A message with blocks may forget its reason to stop; without either, nothing shows that the model has answered.
-   * @throws UpstreamError `unknown` for a message without content
-   */
-  private message(message: Fields, isWhole: boolean): AnswerEvent[] {
-    const { content, stop_reason: reason, stop_sequence: sequence } = message
-    if (!Array.isArray(content)) throw malformedAnswer('the answer has no content')
-    const started = this.start(message)
-    const events = content.flatMap((block, index) => this.startBlock(index, asFields(block)))
-    this.stopReason = isText(reason) ? reason : isWhole && content.length > 0 ? 'end_turn' : null
-    this.stopSequence = sequence
-    return [...started, ...events, ...this.ended()]
+    const isCut = isCutOff(reason)
+    return [...this.calls.end(isCut), ...this.open.close(isCut), { is: 'end', reason, ...met }]
   }
 
   private start({ id }: Fields): AnswerEvent[] {
-    if (this.hasStarted) return []
     this.hasStarted = true
-    return [{ is: 'start', id: isText(id) ? id : `msg_${randomUUID()}`, created: Math.floor(Date.now() / 1000) }]
+    return [{ is: 'start', id: String(id), created: Math.floor(Date.now() / 1000) }]
   }
 
-  private eventsOf(event: Fields): AnswerEvent[] {
+  protected eventsOf(event: Fields): AnswerEvent[] {
     switch (event.type) {
       case 'message_start':
         return this.start(asFields(event.message))
@@ -114,7 +88,7 @@ export class MessagesDecoder implements Decoder {
         const { stop_reason: reason, stop_sequence: sequence } = asFields(event.delta)
         if (isText(reason)) this.stopReason = reason
         if (isText(sequence)) this.stopSequence = sequence
-        return []
+        return this.ended()
       }
       default:
         return []
@@ -137,8 +111,7 @@ export class MessagesDecoder implements Decoder {
           : []
       case 'tool_use': {
         this.toolBlocks.add(index)
-        const name = typeof block.name === 'string' ? (this.namesBack.get(block.name) ?? block.name) : block.name
-        return this.calls.take([{ index, id: block.id, function: { name, arguments: block.input } }])
+        return this.calls.take([{ index, id: block.id, function: { name: block.name } }])
       }
       default:
         return []

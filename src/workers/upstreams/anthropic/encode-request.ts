@@ -5,47 +5,35 @@
  */
 import type { CanonicalChat, Tool, ToolChoice } from '../../../shared/chat/canonical.ts'
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
-import { UpstreamError } from '../adapter.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import { blocksOf, compact, requireCalls } from './blocks.ts'
-import type { Names } from './blocks.ts'
-import { SafeNames } from './safe-names.ts'
+import { closedSchema } from '../schemas.ts'
+import { shortUser } from '../user-ids.ts'
+import { blocksOf, compact } from './blocks.ts'
 
 /** One turn of a conversation. */
 type SentTurn = { role: 'user' | 'assistant'; content: Fields[] }
 
-/**
- * The body of a request but for its model and its stream.
- * @param names gets what is sent for the customer's ids and names
- * @throws UpstreamError `rejected` for more than one choice, which the API does not make
- */
-export function bodyOf(
-  chat: CanonicalChat,
-  { model, allow }: Pick<Route, 'model' | 'allow'>,
-  names: Names = { ids: new SafeNames(), tools: new SafeNames() },
-): Fields {
-  if (chat.choices !== 1) throw new UpstreamError('rejected', 'the Messages API makes one choice')
-  const stops = chat.stop.filter((text) => text.trim() !== '')
+/** The body of a request but for its model and its stream. */
+export function bodyOf(chat: CanonicalChat, { model, allow }: Pick<Route, 'model' | 'allow'>): Fields {
   return withoutMissing({
     max_tokens: chat.maxTokens,
-    ...conversationOf(chat, names),
-    stop_sequences: stops.length > 0 ? stops : undefined,
-    ...toolsOf(chat, names),
-    output_config: outputConfig(chat, allow),
-    metadata: chat.user === undefined ? undefined : { user_id: chat.user },
+    ...conversationOf(chat),
+    stop_sequences: chat.stop.length > 0 ? chat.stop : undefined,
+    ...toolsOf(chat),
+    output_config: outputConfig(chat),
+    metadata: chat.user === undefined ? undefined : { user_id: shortUser(chat.user) },
     ...allowed(chat, allow),
     ...sampling(chat, model),
   })
 }
 
-/** In a route's `allow`: its model takes an effort of reasoning. Others refuse it. */
-const EFFORT = 'output_config.effort'
-
-/** Of the formats only a schema has a counterpart, and of the efforts none for no reasoning. */
-function outputConfig({ format, effort = 'none' }: CanonicalChat, allow: readonly string[]): Fields | undefined {
+/** Of the efforts none stands for no reasoning. The description of a format is that of its schema. */
+function outputConfig({ format, effort = 'none' }: CanonicalChat): Fields | undefined {
+  const { schema, description } = format ?? {}
+  const described = schema && description !== undefined ? { description, ...schema } : schema
   const config = {
-    ...(format?.schema && { format: { type: 'json_schema', schema: format.schema } }),
-    ...(effort !== 'none' && allow.includes(EFFORT) && { effort: effort === 'minimal' ? 'low' : effort }),
+    ...(described && { format: { type: 'json_schema', schema: closedSchema(described) } }),
+    ...(effort !== 'none' && { effort: effort === 'minimal' ? 'low' : effort }),
   }
   return Object.keys(config).length > 0 ? config : undefined
 }
@@ -60,10 +48,9 @@ const allowed = ({ further }: CanonicalChat, names: readonly string[]): Fields =
 const NOTHING: Fields = { type: 'text', text: '.' }
 
 /** The system's text is separate from the turns; if there is nothing else, it is sent as the user's. */
-function conversationOf({ turns: said }: CanonicalChat, names: Names): Fields {
-  requireCalls(said)
-  const system = said.filter(({ role }) => role === 'system').flatMap(({ blocks }) => blocksOf(blocks, names))
-  const turns = withoutTrailingSpace(mergedTurns(said, names))
+function conversationOf({ turns: said }: CanonicalChat): Fields {
+  const system = said.filter(({ role }) => role === 'system').flatMap(({ blocks }) => blocksOf(blocks))
+  const turns = withoutTrailingSpace(mergedTurns(said))
   if (turns.length === 0)
     return { messages: [{ role: 'user', content: compact(system.length > 0 ? system : [NOTHING]) }] }
   if (turns[0]!.role === 'assistant') turns.unshift({ role: 'user', content: [NOTHING] })
@@ -72,11 +59,11 @@ function conversationOf({ turns: said }: CanonicalChat, names: Names): Fields {
 }
 
 /** The turns of a conversation. Users and assistants must take turns, so neighbours of one role are merged. */
-function mergedTurns(said: CanonicalChat['turns'], names: Names): SentTurn[] {
+function mergedTurns(said: CanonicalChat['turns']): SentTurn[] {
   const turns: SentTurn[] = []
   for (const { role, blocks } of said) {
     if (role === 'system') continue
-    const content = blocksOf(blocks, names)
+    const content = blocksOf(blocks)
     if (content.length === 0) continue
     const last = turns.at(-1)
     if (last?.role === role) last.content.push(...content)
@@ -102,29 +89,28 @@ function sampling({ sampling: given }: CanonicalChat, model: string): Fields {
   return given.temperature === undefined ? given : { ...given, temperature: Math.min(given.temperature, 1) }
 }
 
-function toolsOf({ tools, toolChoice, oneToolAtATime }: CanonicalChat, names: Names): Fields {
-  const functions = tools.filter(({ kind }) => kind === 'function')
-  if (functions.length === 0) return {}
-  return {
-    tools: functions.map((tool) => toolOf(tool, names)),
-    tool_choice: choiceOf(toolChoice, oneToolAtATime === true, names),
-  }
+function toolsOf({ tools, toolChoice, oneToolAtATime }: CanonicalChat): Fields {
+  if (tools.length === 0) return {}
+  return { tools: tools.map(toolOf), tool_choice: choiceOf(toolChoice, oneToolAtATime === true) }
 }
 
-/** A function as a tool. Its schema must be one of an object. */
-const toolOf = ({ name, description, schema, cacheMark }: Tool, { tools }: Names): Fields =>
-  withoutMissing({
-    name: tools.of(name),
+/** A function as a tool. Its schema must be one of an object, and closed if the model must follow it. */
+function toolOf({ name, description, schema, strict, cacheMark }: Tool): Fields {
+  const asked = { ...schema, type: 'object' }
+  return withoutMissing({
+    name,
     description,
-    input_schema: { ...schema, type: 'object' },
+    input_schema: strict ? closedSchema(asked) : asked,
+    strict: strict ? true : undefined,
     cache_control: cacheMark ? { type: 'ephemeral' } : undefined,
   })
+}
 
 const CHOICES = { auto: 'auto', required: 'any', none: 'none' } as const
 
-function choiceOf(choice: ToolChoice | undefined, oneAtATime: boolean, { tools }: Names): Fields | undefined {
+function choiceOf(choice: ToolChoice | undefined, oneAtATime: boolean): Fields | undefined {
   const only = oneAtATime && choice !== 'none' ? { disable_parallel_tool_use: true } : {}
   if (choice === undefined) return oneAtATime ? { type: 'auto', ...only } : undefined
   if (typeof choice === 'string') return { type: CHOICES[choice], ...only }
-  return { type: 'tool', name: tools.of(choice.tool), ...only }
+  return { type: 'tool', name: choice.tool, ...only }
 }

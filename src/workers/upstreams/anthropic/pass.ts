@@ -3,28 +3,42 @@
  * come (docs/upstreams/anthropic.md#same-dialect).
  */
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
-import { eventsOfMessage } from '../../../shared/chat/messages/answer.ts'
-import { LONG_CACHES, withShortCaches } from '../../../shared/chat/messages/cache-marks.ts'
+import { LONG_CACHES, longCacheIn, withShortCaches } from '../../../shared/chat/messages/cache-marks.ts'
 import { sentFields } from '../../../shared/chat/check-body.ts'
 import { FIELDS } from '../../../shared/chat/messages/fields.ts'
-import { asFields, isText } from '../../../shared/platform/fields.ts'
+import { asFields, isFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import { PassThrough } from '../translation.ts'
-import { MessagesDecoder, isMessage } from './decode-answer.ts'
-import { SafeNames } from './safe-names.ts'
+import { MessagesDecoder } from './decode-answer.ts'
+import { ANTHROPIC } from '../../../shared/chat/messages/carries.ts'
+import { pictureType } from '../../../shared/chat/picture-types.ts'
+import { isSealed } from '../../../shared/chat/seal.ts'
+import { closedSchema } from '../schemas.ts'
+import { CallIds } from '../sent-names.ts'
 
 /** The smallest budget of thinking that the API takes, in tokens. */
 const LEAST_THINKING = 1024
 
 /** The body that is sent, but for its model and its stream. Another upstream of the model may be allowed more. */
 export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>): Fields {
-  const marked = allow.includes(LONG_CACHES) ? request : withShortCaches(request)
-  const { messages, tools, thinking, service_tier: tier, ...rest } = marked as ChatRequest & Fields
+  const isLong = !allow.includes(LONG_CACHES) && longCacheIn(request) !== null
+  const marked = isLong ? withShortCaches(request) : request
+  const {
+    messages,
+    tools,
+    thinking,
+    service_tier: tier,
+    system,
+    output_config: config,
+    ...rest
+  } = marked as ChatRequest & Fields
   const mayTier = allow.includes('service_tier') && isText(tier)
   return {
     ...sentFields(rest, FIELDS.free, allow),
+    ...spoken('system', system),
     messages: corrected(messages),
+    ...(config !== undefined && { output_config: withClosedSchema(asFields(config)) }),
     ...(tools !== undefined && { tools: (tools as Fields[]).map(toolOf) }),
     ...(thinking !== undefined && { thinking: thinkingOf(asFields(thinking), request.max_tokens) }),
     service_tier: mayTier ? tier : 'standard_only',
@@ -62,58 +76,93 @@ function thinkingOf(thinking: Fields, maxTokens: number): Fields {
   return maxTokens > LEAST_THINKING ? { ...thinking, budget_tokens: maxTokens - 1 } : { type: 'disabled' }
 }
 
+/** A schema that the answer must follow, as a Claude takes it. */
+function withClosedSchema(config: Fields): Fields {
+  const { schema } = asFields(config.format)
+  return isFields(schema) ? { ...config, format: { ...asFields(config.format), schema: closedSchema(schema) } } : config
+}
+
+/** The API refuses a conversation without a turn, and a turn without content. */
+const NOTHING: Fields = { role: 'user', content: '.' }
+
 /**
- * The messages without what the API refuses: thoughts that nobody signed, texts of white space, turns in which nothing
- * else was, and ids of other alphabets.
+ * The messages without what the API refuses: thoughts that nobody signed, or that others than it did, texts of white
+ * space, turns in which nothing else was, ids of other alphabets or of several calls, and wrong types of pictures.
  */
 function corrected(messages: readonly Fields[]): Fields[] {
-  const ids = new SafeNames()
-  return messages.flatMap((message) => {
-    const { content } = message
-    if (!Array.isArray(content)) return [message]
-    const kept = (content as Fields[]).filter(isKept).map((block) => withId(block, ids))
-    if (kept.every((block, at) => block === content[at]) && kept.length === content.length) return [message]
-    // An empty turn is refused, too.
-    return kept.length > 0 ? [{ ...message, content: kept }] : []
+  const ids = new CallIds(ANTHROPIC)
+  const kept = messages.flatMap((message) => {
+    const { content } = spoken('content', message.content, ids)
+    return content === undefined ? [] : [content === message.content ? message : { ...message, content }]
   })
+  return kept.length > 0 ? kept : [NOTHING]
 }
 
-const isKept = ({ type, text, signature }: Fields): boolean =>
-  !(type === 'thinking' && !isText(signature)) && !(type === 'text' && String(text).trim() === '')
-
-function withId(block: Fields, ids: SafeNames): Fields {
-  const field = block.type === 'tool_use' ? 'id' : block.type === 'tool_result' ? 'tool_use_id' : null
-  if (field === null) return block
-  const id = ids.of(String(block[field]))
-  return id === block[field] ? block : { ...block, [field]: id }
+/** A field of a text or blocks, as the API takes it; nothing, if it has no words. */
+function spoken(name: string, content: unknown, ids = new CallIds(ANTHROPIC)): Fields {
+  if (!Array.isArray(content)) return isBlank(content) ? {} : { [name]: content }
+  const blocks = content as Fields[]
+  const kept = blocks.filter(isKept).map((block) => sentBlock(block, ids))
+  if (kept.length === 0) return {}
+  const isSame = kept.length === blocks.length && kept.every((block, at) => block === blocks[at])
+  return { [name]: isSame ? content : kept }
 }
 
-const EVENTS: ReadonlySet<unknown> = new Set([
-  'message_start',
-  'content_block_start',
-  'content_block_delta',
-  'content_block_stop',
-  'message_delta',
-])
+const isBlank = (text: unknown): boolean => text === undefined || text === null || String(text).trim() === ''
 
-/** Passes the events of one answer as they came. */
+function isKept({ type, text, signature, data }: Fields): boolean {
+  if (type === 'text') return !isBlank(text)
+  if (type === 'thinking') return isText(signature) && !isSealed(signature)
+  return !(type === 'redacted_thinking' && isSealed(String(data)))
+}
+
+/** A block with what the API takes in its place: the same one, if nothing changes. */
+function sentBlock(block: Fields, ids: CallIds): Fields {
+  switch (block.type) {
+    case 'tool_use':
+      return changed(block, { id: ids.ofCall(String(block.id)) })
+    case 'tool_result': {
+      const { content, ...rest } = block
+      const id = { tool_use_id: ids.ofResult(String(block.tool_use_id)) }
+      const words = spoken('content', content)
+      // The API refuses an error without content.
+      const said = words.content === undefined && block.is_error === true ? { content: NOTHING.content } : words
+      return content !== undefined && said.content === undefined
+        ? { ...rest, ...id }
+        : changed(block, { ...said, ...id })
+    }
+    case 'image': {
+      const { source } = block
+      const { type, media_type: given, data } = asFields(source)
+      if (type !== 'base64') return block
+      return changed(block, {
+        source: changed(asFields(source), { media_type: pictureType(String(data), String(given)) }),
+      })
+    }
+    case 'document': {
+      const { source } = block
+      const { content } = asFields(source)
+      return Array.isArray(content)
+        ? changed(block, { source: changed(asFields(source), spoken('content', content)) })
+        : block
+    }
+    default:
+      return block
+  }
+}
+
+/** The fields with others in their place: the same object, if they have these already. */
+const changed = (fields: Fields, others: Fields): Fields =>
+  Object.entries(others).every(([name, value]) => fields[name] === value) ? fields : { ...fields, ...others }
+
+/** Passes the events of one answer as they came, completed. */
 export class MessagesPassThrough extends PassThrough {
-  private hasStarted = false
-
-  constructor() {
-    super(new MessagesDecoder())
+  /** @param inputTokens our own count of the input */
+  constructor(inputTokens = 0) {
+    super(new MessagesDecoder(inputTokens))
   }
 
-  protected passedOn(event: Fields, isWhole: boolean): Fields[] {
-    const frames = isMessage(event, isWhole) ? eventsOfMessage(event) : [event]
-    return frames.filter((frame) => EVENTS.has(frame.type) && !this.isSecondStart(frame))
-  }
-
-  /** SDKs throw on a second `message_start`. */
-  private isSecondStart({ type }: Fields): boolean {
-    const isStart = type === 'message_start'
-    const isSecond = isStart && this.hasStarted
-    this.hasStarted ||= isStart
-    return isSecond
+  protected passedOn(event: Fields): Fields[] {
+    return [event]
   }
 }

@@ -9,26 +9,28 @@ import { FREE_FIELDS } from '../../../shared/chat/completions/fields.ts'
 import type { ChatAdapter } from '../adapter.ts'
 import { withCustomTools } from '../custom-tools.ts'
 import type { UpstreamHttp } from '../http.ts'
+import type { ProtocolParts } from '../protocol.ts'
 import { protocol } from '../protocol.ts'
 import { OpenaiChunks } from './chunks.ts'
 import { ChunksDecoder } from './decode-answer.ts'
 import { bodyOf } from './encode-request.ts'
+import { corrected } from './pass.ts'
+
+/** How chats are asked for by OpenAI's wire format. */
+export const OPENAI_CHAT: ProtocolParts = {
+  dialect: 'chat',
+  path: () => '/chat/completions',
+  headers: (_context, stream): Record<string, string> => (stream ? { accept: 'text/event-stream' } : {}),
+  pass: (request, { route }) => ({
+    body: corrected(sentFields(request, FREE_FIELDS, route.allow)),
+    translation: new OpenaiChunks(request.n ?? 1),
+  }),
+  encode: (chat, route) => ({ body: bodyOf(chat, route), decoder: new ChunksDecoder(chat.stop) }),
+  complete,
+}
 
 /** The chat of every server that speaks OpenAI's wire format. */
-export const createOpenaiChat = (http: UpstreamHttp): ChatAdapter =>
-  withCustomTools(
-    protocol(http, {
-      dialect: 'chat',
-      path: () => '/chat/completions',
-      headers: (_context, stream): Record<string, string> => (stream ? { accept: 'text/event-stream' } : {}),
-      pass: (request, { route }) => ({
-        body: sentFields(request, FREE_FIELDS, route.allow),
-        translation: new OpenaiChunks(request.n ?? 1),
-      }),
-      encode: (chat, route) => ({ body: bodyOf(chat, route), decoder: new ChunksDecoder(chat.stop) }),
-      complete,
-    }),
-  )
+export const createOpenaiChat = (http: UpstreamHttp): ChatAdapter => withCustomTools(protocol(http, OPENAI_CHAT))
 
 /**
  * `max_tokens` is what the pre-charge paid for: its other name must not allow more. The usage of a stream is always

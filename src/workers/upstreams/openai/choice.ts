@@ -2,10 +2,12 @@
  * One choice of an answer of OpenAI's kind, as it comes in pieces: in deltas, or in a message or a text in their place.
  */
 import { addFields, saysAnything } from '../../../shared/chat/deltas.ts'
+import { isCutOff } from '../../../shared/chat/events.ts'
 import { malformedAnswer } from '../failures.ts'
 import { asFields, isFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { ToolCalls } from '../tool-calls.ts'
+import { endReasonOf } from './end-reasons.ts'
 
 /** What has come of a choice. */
 export class Choice {
@@ -41,7 +43,7 @@ export class Choice {
     const said = {}
     addFields(said, read)
     for (const one of messages) addFields(said, this.readable(this.news(one)))
-    if (isFirstEnd) addFields(said, this.closed())
+    if (isFirstEnd) addFields(said, this.closed(isCutOff(endReasonOf(end))))
     this.isEnded ||= isFirstEnd
     return said
   }
@@ -58,9 +60,9 @@ export class Choice {
     return this.calls.isEmpty ? 'stop' : 'tool_calls'
   }
 
-  private closed(): Fields {
-    const calls = this.calls.end()
-    const [called] = this.functionCall.isEmpty ? [] : this.functionCall.end()
+  private closed(isCut: boolean): Fields {
+    const calls = this.calls.end(isCut)
+    const [called] = this.functionCall.isEmpty ? [] : this.functionCall.end(isCut)
     return { ...(calls.length > 0 && { tool_calls: calls }), ...(called && { function_call: called.function }) }
   }
 

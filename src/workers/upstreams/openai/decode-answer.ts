@@ -1,19 +1,13 @@
 /** From what a server of OpenAI's kind sends to the events of an answer, for clients of another dialect. */
-import type { AnswerEvent, EndReason } from '../../../shared/chat/events.ts'
+import type { AnswerEvent } from '../../../shared/chat/events.ts'
+import { isCutOff } from '../../../shared/chat/events.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { UpstreamUsage } from '../adapter.ts'
 import { CallEvents, OpenBlock } from '../answer-blocks.ts'
 import type { Decoder, Ending } from '../translation.ts'
 import { OpenaiChunks } from './chunks.ts'
-
-const REASONS: Readonly<Record<string, EndReason>> = {
-  stop: 'done',
-  length: 'length',
-  tool_calls: 'tools',
-  function_call: 'tools',
-  content_filter: 'refusal',
-}
+import { endReasonOf } from './end-reasons.ts'
 
 /** The events of an answer with one choice. */
 export class ChunksDecoder implements Decoder {
@@ -21,7 +15,10 @@ export class ChunksDecoder implements Decoder {
   private readonly open = new OpenBlock()
   private readonly calls = new CallEvents(this.open)
   private readonly stops: readonly string[]
+  /** The number of the one choice: the first that comes. */
+  private index: unknown
   private hasStarted = false
+  private hasToolCalls = false
 
   /** @param stops the texts that the answer was asked to end at */
   constructor(stops: readonly string[] = []) {
@@ -45,7 +42,8 @@ export class ChunksDecoder implements Decoder {
   }
 
   private eventsOf({ id, created, choices }: Fields): AnswerEvent[] {
-    const choice = (choices as Fields[]).find(({ index }) => index === 0)
+    this.index ??= (choices as Fields[])[0]?.index
+    const choice = (choices as Fields[]).find(({ index }) => index === this.index)
     if (!choice) return []
     const started: AnswerEvent[] = this.hasStarted ? [] : [{ is: 'start', id: String(id), created: Number(created) }]
     this.hasStarted = true
@@ -54,12 +52,14 @@ export class ChunksDecoder implements Decoder {
 
   private wordsOf(delta: Fields): AnswerEvent[] {
     const { content, refusal, tool_calls: calls, function_call: called } = delta
+    this.hasToolCalls ||= Array.isArray(calls)
     return [
       ...this.thoughtsOf(delta),
       ...this.open.add('content', { kind: 'text' }, textOf(content)),
       ...this.open.add('refusal', { kind: 'refusal' }, textOf(refusal)),
       ...(Array.isArray(calls) ? this.calls.take(calls) : []),
-      ...(called ? this.calls.take([{ index: 0, function: called }]) : []),
+      // Some repeat a call for older clients.
+      ...(called && !this.hasToolCalls ? this.calls.take([{ index: 0, function: called }]) : []),
     ]
   }
 
@@ -70,8 +70,8 @@ export class ChunksDecoder implements Decoder {
     return this.open.add('reasoning', { kind: 'reasoning' }, textOf(content) || textOf(reasoning))
   }
 
-  private detailOf({ type, text, summary, data, signature, format, index }: Fields): AnswerEvent[] {
-    const named = isText(format) ? { format } : {}
+  private detailOf({ type, text, summary, data, signature, format, id, index }: Fields): AnswerEvent[] {
+    const named = { ...(isText(format) && { format }), ...(isText(id) && { id }) }
     const at = `detail ${String(index)}`
     if (type === 'reasoning.encrypted' && isText(data))
       return [...this.open.start(at, { kind: 'reasoning', sealed: data, ...named }), ...this.open.close()]
@@ -83,8 +83,9 @@ export class ChunksDecoder implements Decoder {
 
   private endOf({ finish_reason: reason, ...choice }: Fields): AnswerEvent[] {
     if (!isText(reason)) return []
-    const end = this.metStop(reason, choice) ?? { reason: REASONS[reason] ?? 'done' }
-    return [...this.calls.end(), ...this.open.close(), { is: 'end', ...end }]
+    const end = this.metStop(reason, choice) ?? { reason: endReasonOf(reason) }
+    const isCut = isCutOff(end.reason)
+    return [...this.calls.end(isCut), ...this.open.close(isCut), { is: 'end', ...end }]
   }
 
   /** The text that the answer ended at, which vLLM and SGLang name besides the reason. */

@@ -11,7 +11,7 @@ import type { EmbeddingAdapter } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { malformedAnswer, unfailed } from '../failures.ts'
 import type { UpstreamHttp } from '../http.ts'
-import { takeUsage } from '../usage.ts'
+import { inputUsage } from '../usage.ts'
 import { vectorOf } from '../vectors.ts'
 
 /** What a vector has in an answer if nothing else is known: numbers of 32 bits in base64, and what is around them. */
@@ -30,7 +30,7 @@ export function createOpenaiEmbeddings(http: UpstreamHttp): EmbeddingAdapter {
       partsOf(request.input).length * ((request.dimensions ?? DIMENSIONS) * BYTES_EACH + AROUND_EACH)
     const asked = { method: 'POST', kind: 'embedding', path: '/embeddings', body: { json }, expectedBytes } as const
     const { data, ...rest } = unfailed(await http.json(asked, context))
-    return { vectors: await vectorsIn(data, request), usage: takeUsage(rest).usage }
+    return { vectors: await vectorsIn(data, request), usage: inputUsage(rest) }
   }
 }
 

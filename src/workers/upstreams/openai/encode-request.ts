@@ -1,11 +1,13 @@
 /** From the canonical form of a chat to a request of chat completions, for clients of another dialect. */
 import type { Block, CanonicalChat, Tool, ToolChoice, ToolResult, Turn } from '../../../shared/chat/canonical.ts'
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
-import { CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'
+import type { Reasoning } from '../../../shared/chat/canonical.ts'
+import { CALL_SIGNATURE, CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.ts'
+import { fileNameOf } from '../../../shared/chat/documents.ts'
+import { typedPicture } from '../../../shared/chat/picture-types.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-
-/** OpenAI takes no more of them. */
-const MOST_STOPS = 4
+import { argumentsSchema } from '../schemas.ts'
+import { shortUser } from '../user-ids.ts'
 
 /** What of a route decides the form of a request: OpenRouter takes cache marks and the thoughts of a Claude. */
 type About = { marks: boolean }
@@ -15,19 +17,19 @@ export function bodyOf(chat: CanonicalChat, { upstream }: Pick<Route, 'upstream'
   const about = { marks: upstream.protocol === 'openrouter' }
   const { tools, toolChoice, stop, sampling, format } = chat
   const turns = upstream.systemAnywhere === false ? systemFirst(chat.turns) : chat.turns
-  const { temperature, top_p } = sampling
   return {
     messages: turns.flatMap((turn) => messagesOf(turn, about)),
     max_tokens: chat.maxTokens,
-    ...(temperature !== undefined && { temperature }),
-    ...(top_p !== undefined && { top_p }),
-    ...(stop.length > 0 && { stop: stop.slice(0, MOST_STOPS) }),
+    ...sampling,
+    ...(stop.length > 0 && { stop }),
     ...(tools.length > 0 && { tools: tools.map((tool) => toolOf(tool, about)) }),
     ...(tools.length > 0 && toolChoice !== undefined && { tool_choice: choiceOf(toolChoice) }),
     ...(tools.length > 0 && chat.oneToolAtATime && { parallel_tool_calls: false }),
     ...(format && { response_format: formatOf(format) }),
-    ...(chat.effort !== undefined && { reasoning_effort: chat.effort }),
-    ...(chat.user !== undefined && { user: chat.user }),
+    ...(chat.verbosity && { verbosity: chat.verbosity.level }),
+    // Chat completions know none above it.
+    ...(chat.effort !== undefined && { reasoning_effort: chat.effort === 'max' ? 'xhigh' : chat.effort }),
+    ...(chat.user !== undefined && { user: shortUser(chat.user) }),
   }
 }
 
@@ -57,13 +59,15 @@ function messagesOf(turn: Turn, about: About): Fields[] {
     case 'system':
       return said('system', turn.blocks, about)
     case 'assistant':
-      return [assistantMessage(turn.blocks, about)]
+      return assistantMessage(turn.blocks, about)
     case 'user': {
       const results = turn.blocks.filter((block) => block.kind === 'tool_result')
       const others = turn.blocks.filter((block) => block.kind !== 'tool_result')
-      // Results of tools are texts: the pictures in them are the user's.
-      const pictures = results.flatMap(({ blocks }) => blocks.filter(({ kind }) => kind === 'image'))
-      return [...results.map(toolMessage), ...said('user', [...pictures, ...others], about)]
+      // Results of tools are texts: the pictures and documents in them are the user's.
+      const files = results.flatMap(({ blocks }) =>
+        blocks.filter(({ kind }) => kind === 'image' || kind === 'document'),
+      )
+      return [...results.map(toolMessage), ...said('user', [...files, ...others], about)]
     }
   }
 }
@@ -80,10 +84,22 @@ function partOf(block: Block, { marks }: About): Fields[] {
   switch (block.kind) {
     case 'text':
       return [{ type: 'text', text: block.text, ...cacheOf(block, marks) }]
-    case 'image':
-      return [{ type: 'image_url', image_url: { url: block.url }, ...cacheOf(block, marks) }]
-    case 'other':
-      return [block.fields]
+    case 'image': {
+      const { url, detail } = block
+      // The other details are for Responses alone.
+      const known = detail === 'low' || detail === 'high' || detail === 'auto' ? { detail } : {}
+      return [{ type: 'image_url', image_url: { url: typedPicture(url), ...known }, ...cacheOf(block, marks) }]
+    }
+    case 'document':
+      return [
+        {
+          type: 'file',
+          file: { filename: fileNameOf(block), file_data: block.url },
+          ...cacheOf(block, marks),
+        },
+      ]
+    case 'special':
+      return block.is === 'parts' || block.is === 'messages_parts' ? [block.fields] : []
     // What an assistant thought and called, and what tools answered, is not in the content of messages.
     case 'reasoning':
     case 'tool_call':
@@ -95,42 +111,64 @@ function partOf(block: Block, { marks }: About): Fields[] {
 const cacheOf = ({ cacheMark }: { cacheMark?: true }, marks: boolean): Fields =>
   cacheMark && marks ? { cache_control: { type: 'ephemeral' } } : {}
 
-function assistantMessage(blocks: readonly Block[], { marks }: About): Fields {
+/** A turn of the assistant; none of one that only thought, without a proof. */
+function assistantMessage(blocks: readonly Block[], { marks }: About): Fields[] {
   const text = blocks.map((block) => (block.kind === 'text' ? block.text : '')).join('')
+  const thoughts = blocks.filter((block) => block.kind === 'reasoning')
+  const signatures = new Map(
+    thoughts.flatMap(({ format, id, sealed }) => (format === CALL_SIGNATURE ? [[id, sealed] as const] : [])),
+  )
   const calls = blocks.flatMap((block) =>
     block.kind === 'tool_call'
-      ? [{ id: block.id, type: 'function', function: { name: block.name, arguments: block.args } }]
+      ? [
+          {
+            id: block.id,
+            type: 'function',
+            function: { name: block.name, arguments: block.args },
+            ...(signatures.has(block.id) && {
+              extra_content: { google: { thought_signature: signatures.get(block.id) } },
+            }),
+          },
+        ]
       : [],
   )
-  return {
-    role: 'assistant',
-    content: text === '' && calls.length > 0 ? null : text,
-    ...thoughtsOf(blocks, marks, calls.length > 0),
-    ...(calls.length > 0 && { tool_calls: calls }),
-  }
+  const thought = thoughtsOf(thoughts, marks, calls.length > 0)
+  if (text === '' && calls.length === 0 && Object.keys(thought).length === 0) return []
+  return [
+    {
+      role: 'assistant',
+      content: text === '' && calls.length > 0 ? null : text,
+      ...thought,
+      ...(calls.length > 0 && { tool_calls: calls }),
+    },
+  ]
 }
 
 /**
- * Thoughts go back to where they came from: those of a Claude by OpenRouter, those without a proof to models that want
- * them between their calls of tools.
+ * Thoughts go back to where they came from: those with a proof as OpenRouter writes them, a Claude's to OpenRouter
+ * alone; those without one to models that want them between their calls of tools.
  */
-function thoughtsOf(blocks: readonly Block[], marks: boolean, calls: boolean): Fields {
-  const thoughts = blocks.filter((block) => block.kind === 'reasoning')
-  const ofClaude = thoughts.filter(({ format }) => format === CLAUDE_THOUGHTS)
-  if (ofClaude.length > 0) {
-    const details = ofClaude.map(({ text, signature, sealed, format }, index) =>
-      sealed === undefined
-        ? { type: 'reasoning.text', text, signature, format, index }
-        : { type: 'reasoning.encrypted', data: sealed, format, index },
-    )
-    return marks ? { reasoning_details: details } : {}
+function thoughtsOf(thoughts: readonly Reasoning[], marks: boolean, calls: boolean): Fields {
+  const proved = thoughts.filter(({ format, signature, sealed }) => format ?? signature ?? sealed)
+  if (proved.length > 0) {
+    const details = proved
+      .filter(({ format }) => format !== CALL_SIGNATURE && (format !== CLAUDE_THOUGHTS || marks))
+      .map(detailOf)
+    return details.length > 0 ? { reasoning_details: details } : {}
   }
   const text = thoughts.map((thought) => thought.text).join('')
   return calls && text !== '' ? { reasoning_content: text } : {}
 }
 
+function detailOf({ text, signature, sealed, format, id }: Reasoning, index: number): Fields {
+  const named = { ...(format !== undefined && { format }), ...(id !== undefined && { id }), index }
+  return sealed === undefined
+    ? { type: 'reasoning.text', text, ...(signature !== undefined && { signature }), ...named }
+    : { type: 'reasoning.encrypted', data: sealed, ...named }
+}
+
 function toolMessage({ callId, blocks, isError }: ToolResult): Fields {
-  const text = blocks.map((block) => (block.kind === 'text' ? block.text : '')).join('\n')
+  const text = blocks.flatMap((block) => (block.kind === 'text' ? [block.text] : [])).join('\n')
   return { role: 'tool', tool_call_id: callId, content: isError ? `Error: ${text}` : text }
 }
 
@@ -139,7 +177,7 @@ const toolOf = ({ name, description, schema, strict, ...tool }: Tool, { marks }:
   function: {
     name,
     ...(description !== undefined && { description }),
-    parameters: { ...schema, type: 'object' },
+    parameters: argumentsSchema(schema),
     ...(strict !== undefined && { strict }),
   },
   ...cacheOf(tool, marks),
@@ -148,7 +186,15 @@ const toolOf = ({ name, description, schema, strict, ...tool }: Tool, { marks }:
 const choiceOf = (choice: ToolChoice): unknown =>
   typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.tool } }
 
-const formatOf = ({ schema, name = 'answer', strict }: NonNullable<CanonicalChat['format']>): Fields =>
+const formatOf = ({ schema, name = 'answer', description, strict }: NonNullable<CanonicalChat['format']>): Fields =>
   schema
-    ? { type: 'json_schema', json_schema: { name, schema, ...(strict !== undefined && { strict }) } }
+    ? {
+        type: 'json_schema',
+        json_schema: {
+          name,
+          ...(description !== undefined && { description }),
+          schema,
+          ...(strict !== undefined && { strict }),
+        },
+      }
     : { type: 'json_object' }

@@ -2,7 +2,7 @@
 import type { MediaRequest } from '../../../shared/requests/requests.ts'
 import { sizeOf } from '../../../shared/requests/sizes.ts'
 import { MEDIA_TYPES } from '../../../shared/media/media.ts'
-import type { UploadedPicture } from '../../../shared/requests/requests.ts'
+import type { EditedPicture } from '../../../shared/requests/requests.ts'
 import type { DirectMediaAdapter, Made, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { malformedAnswer, unfailed } from '../failures.ts'
@@ -25,8 +25,8 @@ export function createOpenaiImages(http: UpstreamHttp): DirectMediaAdapter {
 }
 
 /**
- * An edit is an upload: of the pictures that were uploaded here, or of the one at an address, which is fetched here.
- * OpenAI takes no address; Seedream does, as `image`.
+ * An edit is an upload: of the pictures that were uploaded here, or of those at addresses, which are fetched here.
+ * OpenAI takes no address in a form; Seedream does, as `image`.
  */
 function outgoing(request: MediaRequest, context: UpstreamContext): UpstreamRequest {
   const { route, upload } = context
@@ -46,11 +46,13 @@ function outgoing(request: MediaRequest, context: UpstreamContext): UpstreamRequ
 }
 
 /** The pictures of an edit in their order, and its mask. One is `image`, several are `image[]`, as of OpenAI's SDKs. */
-function picturesOf({ images = [], mask }: MediaRequest, { files = [] }: UpstreamContext): FormPart[] {
-  const fileOf = (name: string, { place, extension }: UploadedPicture): FormPart => ({
-    name,
-    file: { ...files[place]!, name: `${name.replace('[]', '')}-${place}.${extension}`, type: MEDIA_TYPES[extension] },
-  })
+function picturesOf({ images = [], mask }: MediaRequest, { files = [], fetched }: UpstreamContext): FormPart[] {
+  const fileOf = (name: string, picture: EditedPicture): FormPart => {
+    if (typeof picture === 'string') return partOf(name, fetched!.get(picture)!)
+    const { place, extension } = picture
+    const fileName = `${name.replace('[]', '')}-${place}.${extension}`
+    return { name, file: { ...files[place]!, name: fileName, type: MEDIA_TYPES[extension] } }
+  }
   const name = images.length === 1 ? 'image' : 'image[]'
   return [...images.map((one) => fileOf(name, one)), ...(mask ? [fileOf('mask', mask)] : [])]
 }

@@ -1,16 +1,14 @@
 /** From the canonical form of a chat to a request of the Responses API, for clients of another dialect. */
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../../../shared/chat/canonical.ts'
-import { asFields } from '../../../shared/platform/fields.ts'
+import { fileNameOf, isByAddress } from '../../../shared/chat/documents.ts'
+import { typedPicture } from '../../../shared/chat/picture-types.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import { UpstreamError } from '../adapter.ts'
+import { argumentsSchema } from '../schemas.ts'
+import { shortUser } from '../user-ids.ts'
 
-/**
- * The body of a request but for its model, its stream and what every request has.
- * @throws UpstreamError `rejected` for more than one choice, which the API does not make
- */
+/** The body of a request but for its model, its stream and what every request has. */
 export function bodyOf(chat: CanonicalChat): Fields {
-  if (chat.choices !== 1) throw new UpstreamError('rejected', 'the Responses API makes one choice')
-  const { tools, toolChoice, sampling, format } = chat
+  const { tools, toolChoice, sampling, format, verbosity, further } = chat
   const { temperature, top_p } = sampling
   return {
     input: chat.turns.flatMap(itemsOf),
@@ -20,9 +18,12 @@ export function bodyOf(chat: CanonicalChat): Fields {
     ...(tools.length > 0 && { tools: tools.map(toolOf) }),
     ...(tools.length > 0 && toolChoice !== undefined && { tool_choice: choiceOf(toolChoice) }),
     ...(tools.length > 0 && chat.oneToolAtATime && { parallel_tool_calls: false }),
-    ...(format && { text: { format: formatOf(format) } }),
+    ...((format ?? verbosity) && {
+      text: { ...(format && { format: formatOf(format) }), ...(verbosity && { verbosity: verbosity.level }) },
+    }),
     ...(chat.effort !== undefined && { reasoning: { effort: chat.effort } }),
-    ...(chat.user !== undefined && { safety_identifier: chat.user.slice(0, 128) }),
+    ...(chat.user !== undefined && { safety_identifier: shortUser(chat.user) }),
+    ...(typeof further.prompt_cache_key === 'string' && { prompt_cache_key: further.prompt_cache_key }),
   }
 }
 
@@ -65,9 +66,13 @@ function partOf(block: Block, role: Turn['role']): Fields[] {
     case 'text':
       return [{ type: role === 'assistant' ? 'output_text' : 'input_text', text: block.text }]
     case 'image':
-      return [{ type: 'input_image', image_url: block.url, detail: block.detail ?? 'auto' }]
-    case 'other':
-      return block.fields.type === 'file' ? [{ type: 'input_file', ...asFields(block.fields.file) }] : [block.fields]
+      return [{ type: 'input_image', image_url: typedPicture(block.url), detail: block.detail ?? 'auto' }]
+    case 'document': {
+      const { url } = block
+      const file = isByAddress(url) ? { file_url: url } : { filename: fileNameOf(block), file_data: url }
+      return [{ type: 'input_file', ...file }]
+    }
+    case 'special':
     // What another vendor's model thought cannot be verified here.
     case 'reasoning':
     case 'tool_call':
@@ -80,12 +85,20 @@ const toolOf = ({ name, description, schema, strict }: Tool): Fields => ({
   type: 'function',
   name,
   ...(description !== undefined && { description }),
-  parameters: { ...schema, type: 'object' },
+  parameters: argumentsSchema(schema),
   strict: strict ?? false,
 })
 
 const choiceOf = (choice: ToolChoice): unknown =>
   typeof choice === 'string' ? choice : { type: 'function', name: choice.tool }
 
-const formatOf = ({ schema, name = 'answer', strict }: NonNullable<CanonicalChat['format']>): Fields =>
-  schema ? { type: 'json_schema', name, schema, ...(strict !== undefined && { strict }) } : { type: 'json_object' }
+const formatOf = ({ schema, name = 'answer', description, strict }: NonNullable<CanonicalChat['format']>): Fields =>
+  schema
+    ? {
+        type: 'json_schema',
+        name,
+        ...(description !== undefined && { description }),
+        schema,
+        ...(strict !== undefined && { strict }),
+      }
+    : { type: 'json_object' }

@@ -6,15 +6,11 @@ import { applyRules } from '../body-rules.ts'
 import type { UpstreamError } from '../adapter.ts'
 import { isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import type { Authorize } from '../http.ts'
 import { inputOf } from '../picture-fields.ts'
 import { addressesIn } from './media-address.ts'
 import { taskFailure } from '../failures.ts'
 import type { TaskPreset, TaskRef, TaskReport } from './engine.ts'
 import { standing, wordOf } from './states.ts'
-
-/** `Authorization: Key <key>`, as fal wants it. */
-export const falKey: Authorize = (key) => ({ authorization: `Key ${key}` })
 
 /** The preset of fal for one modality. */
 export function falTasks(modality: 'image' | 'video'): TaskPreset {

@@ -54,7 +54,14 @@ const STREAMS: Record<Dialect, Streamed> = {
   responses: {
     first: [
       { type: 'response.created', sequence_number: 0, response: { id: 'r', status: 'in_progress', output: [] } },
+      { type: 'response.in_progress', sequence_number: 1, response: { id: 'r', status: 'in_progress', output: [] } },
       { type: 'response.output_item.added', output_index: 0, item: { id: 'i', type: 'message', content: [] } },
+      {
+        type: 'response.content_part.added',
+        output_index: 0,
+        content_index: 0,
+        part: { type: 'output_text', text: '' },
+      },
     ],
     word: (nth) => ({
       type: 'response.output_text.delta',

@@ -147,7 +147,7 @@ describe('a request to POST /v1/messages, where other gateways were wrong', () =
     const [tool] = (other.body as { tools: unknown[] }).tools
     expect(tool).to.deep.equal({
       type: 'function',
-      function: { name: 'look', parameters: { type: 'object' }, strict: true },
+      function: { name: 'look', parameters: { type: 'object', properties: {} }, strict: true },
     })
   })
 
@@ -210,6 +210,7 @@ describe('a request to POST /v1/messages, where other gateways were wrong', () =
         { type: 'text', text: 'Be brief.', cache_control: { ...mark, ttl: '5m' } },
       ],
       tools: [TOOL, { ...TOOL, name: 'find', cache_control: mark }],
+      metadata: { user_id: '{"a": 1}' },
       messages: [
         user([
           { type: 'text', text: 'one' },
@@ -221,7 +222,7 @@ describe('a request to POST /v1/messages, where other gateways were wrong', () =
     const reply = await ask('claude', '', body, { 'anthropic-beta': beta })
     expect(reply.status, reply.text).to.equal(200)
     const sent = sentTo(prompt)
-    for (const name of ['system', 'tools', 'messages'] as const)
+    for (const name of ['system', 'tools', 'messages', 'metadata'] as const)
       expect(JSON.stringify((sent.body as Fields)[name])).to.equal(JSON.stringify(body[name]))
     expect(sent.headers['anthropic-beta']).to.equal(beta)
     // Others get no line that is for Anthropic's books, and no marks that they do not know.

@@ -173,7 +173,7 @@ describe('a connection whose client pipelines', () => {
   })
 
   describe('and waits longer than a request may take to come', () => {
-    const TIMES = { headersTimeout: 200, requestTimeout: 200, connectionsCheckingInterval: 20 }
+    const TIMES = { headersTimeout: 1000, requestTimeout: 1000, connectionsCheckingInterval: 20 }
 
     it('has a request answered of which a part had come when reading stopped', async () => {
       const { begun, hold, letGo } = holding()
@@ -181,7 +181,7 @@ describe('a connection whose client pipelines', () => {
       const last = get(17)
       client.write(upTo(17).map(get).join('') + last.slice(0, 10))
       await until('the first to begin', () => begun() === MAX_IN_WORK)
-      await sleep(600)
+      await sleep(1500)
       letGo()
       client.write(last.slice(10))
       await until('the last to begin', () => begun() === 18)
@@ -195,7 +195,7 @@ describe('a connection whose client pipelines', () => {
       await start(hold, TIMES)
       client.write(upTo(17).map(get).join('') + get(17).slice(0, 10))
       await until('the first to begin', () => begun() === MAX_IN_WORK)
-      await sleep(600)
+      await sleep(1500)
       letGo()
       await until('the last to begin', () => begun() === 17)
       letGo()

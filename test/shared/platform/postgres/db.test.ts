@@ -120,7 +120,7 @@ describe('a connection that falls silent', () => {
     (await db.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid')).rows[0]!.pid
 
   it('is one to a Postgres that cannot be reached, and no other of its age is used again', async () => {
-    const fallSilent = await connect(500)
+    const fallSilent = await connect(1500)
     const old = await Promise.all([pid(), pid(), pid()])
     fallSilent()
     expect(isUnreachable(await refusal(db.raw('SELECT 1')))).to.equal(true)
@@ -129,14 +129,14 @@ describe('a connection that falls silent', () => {
   })
 
   it('is left with what it may still answer: the next statement gets its own answer', async () => {
-    await connect(500)
-    expect(isUnreachable(await refusal(db.raw(`SELECT pg_sleep(1), 'late' AS said`)))).to.equal(true)
+    await connect(1500)
+    expect(isUnreachable(await refusal(db.raw(`SELECT pg_sleep(3), 'late' AS said`)))).to.equal(true)
     const { rows } = await db.raw<{ rows: unknown[] }>(`SELECT 'own' AS said FROM pg_sleep(0.4)`)
     expect(rows).to.deep.equal([{ said: 'own' }])
   })
 
   it('holds locks no longer than that: Postgres ends its transaction', async () => {
-    const fallSilent = await connect(500)
+    const fallSilent = await connect(1500)
     await direct.raw('CREATE TABLE counters AS SELECT 1 AS number')
     const failure = refusal(
       db.transaction(async (trx) => {
@@ -151,9 +151,9 @@ describe('a connection that falls silent', () => {
   })
 
   it('is not one of which nothing is asked', async () => {
-    await connect(200)
+    await connect(1000)
     const first = await pid()
-    await direct.raw('SELECT pg_sleep(0.6)')
+    await direct.raw('SELECT pg_sleep(1.5)')
     expect(await pid()).to.equal(first)
   })
 })

@@ -1,10 +1,8 @@
 import { expect } from 'chai'
 import type { ChatMessage, ChatRequest } from '../../../../src/shared/requests/requests.ts'
-import { canonicalChat } from '../../../../src/shared/chat/completions/read-request.ts'
-import { UpstreamError } from '../../../../src/workers/upstreams/adapter.ts'
-import { bodyOf as encoded } from '../../../../src/workers/upstreams/anthropic/encode-request.ts'
-import { sentBody } from '../../../../src/workers/upstreams/protocol.ts'
-import { routeTo } from '../sandbox-upstreams.ts'
+import { ANTHROPIC_CHAT } from '../../../../src/workers/upstreams/anthropic/chat.ts'
+import { asked } from '../../../../src/workers/upstreams/protocol.ts'
+import { contextOf, routeTo } from '../sandbox-upstreams.ts'
 import { PIXEL, PIXEL_URI } from '../../../support/pixel.ts'
 import type { RouteChanges } from '../sandbox-upstreams.ts'
 
@@ -12,8 +10,8 @@ const hello: ChatMessage = { role: 'user', content: 'hello' }
 const text = (value: string) => ({ type: 'text', text: value })
 
 const bodyOf = (request: Partial<ChatRequest>, changes: RouteChanges = { model: 'claude-5' }, stream = false) => {
-  const route = routeTo('anthropic', 'http://x.test', changes)
-  return sentBody(encoded(canonicalChat({ messages: [hello], max_tokens: 100, ...request }), route), route, stream)
+  const context = contextOf(routeTo('anthropic', 'http://x.test', changes))
+  return asked(ANTHROPIC_CHAT, { messages: [hello], max_tokens: 100, ...request }, context, stream).body
 }
 
 const turnsOf = (...messages: ChatMessage[]) => bodyOf({ messages }).messages
@@ -28,7 +26,7 @@ describe('a chat request to the Messages API', () => {
     })
     expect(bodyOf({}, {}, true)).to.include({ stream: true })
     expect(
-      bodyOf({ seed: 1, logprobs: true, frequency_penalty: 1, reasoning_effort: 'high', store: true }, undefined),
+      bodyOf({ prediction: { type: 'content', content: 'x' }, modalities: ['text'], store: true }, undefined),
     ).to.have.all.keys('model', 'max_tokens', 'messages', 'stream')
   })
 
@@ -112,11 +110,12 @@ describe('a chat request to the Messages API', () => {
     ])
   })
 
-  it('is refused if the arguments of a tool call become longer than was charged', () => {
-    const called = { name: 'f', arguments: '{"grows":[1e20,1e20,1e20]}' }
-    expect(() => turnsOf(hello, { role: 'assistant', tool_calls: [{ id: 'a', function: called }] }))
-      .to.throw(UpstreamError)
-      .with.property('kind', 'rejected')
+  it('has of a number that would be longer than it was charged for its digits as a text', () => {
+    const called = { name: 'f', arguments: '{"grows":[1e20,"1e20",1e2,1e-7,12345678901234567890]}' }
+    const message = { role: 'assistant', tool_calls: [{ id: 'a', function: called }] }
+    expect({ turns: turnsOf(hello, message) }).to.deep.nested.include({
+      'turns[1].content[0].input.grows': ['1e20', '1e20', 100, 1e-7, 12345678901234567000],
+    })
   })
 
   it('has of arguments that are no object, or were cut off, what is complete', () => {
@@ -189,22 +188,6 @@ describe('a chat request to the Messages API', () => {
     })
   })
 
-  it('is refused if a tool result has no earlier call, or a second one for a call', () => {
-    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
-    const calling = { role: 'assistant', tool_calls: [call] }
-    const result = { role: 'tool', tool_call_id: 'a', content: 'x' }
-    for (const messages of [
-      [hello, result],
-      [hello, calling, result, result],
-      [hello, result, calling],
-    ]) {
-      expect(() => turnsOf(...messages))
-        .to.throw(UpstreamError)
-        .with.property('kind', 'rejected')
-    }
-    expect(turnsOf(hello, calling, result)).to.have.length(3)
-  })
-
   const tools = [
     { type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' } } },
     { type: 'web_search_20250305', name: 'web_search' },
@@ -236,20 +219,13 @@ describe('a chat request to the Messages API', () => {
     expect(bodyOf(sampling, { model: 'kimi-k3' })).to.include({ temperature: 1, top_p: 0.9 })
   })
 
-  it('requests only one choice', () => {
-    expect(() => bodyOf({ n: 2 }))
-      .to.throw(UpstreamError)
-      .with.property('kind', 'rejected')
-    expect(bodyOf({ n: 1 })).to.not.have.property('n')
-  })
-
   it("translates stops, the user and a JSON schema, and passes the API's own fields if allowed", () => {
     expect(bodyOf({ stop: 'END' }).stop_sequences).to.deep.equal(['END'])
     expect(bodyOf({ stop: ['a', ' ', 'b'] }).stop_sequences).to.deep.equal(['a', 'b'])
     expect(bodyOf({ user: 'u1' }).metadata).to.deep.equal({ user_id: 'u1' })
     const format = { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } }
     expect(bodyOf({ response_format: format }).output_config).to.deep.equal({
-      format: { type: 'json_schema', schema: { type: 'object' } },
+      format: { type: 'json_schema', schema: { type: 'object', additionalProperties: false } },
     })
     const thinking = { type: 'enabled', budget_tokens: 50 }
     expect(bodyOf({ thinking, service_tier: 'auto' }, { model: 'claude-5', allow: ['thinking'] }))
@@ -258,19 +234,51 @@ describe('a chat request to the Messages API', () => {
     expect(bodyOf({ thinking })).not.to.have.property('thinking')
   })
 
-  it('asks for reasoning by an effort where the route allows that', () => {
-    const configOf = (reasoning_effort: string, more: object = {}) =>
-      bodyOf({ reasoning_effort, ...more }, { model: 'claude-5', allow: ['output_config.effort'] }).output_config
+  it('asks for reasoning by an effort, unless the route drops that', () => {
+    const configOf = (reasoning_effort: string, more: object = {}, drop: string[] = []) =>
+      bodyOf({ reasoning_effort, ...more }, { model: 'claude-5', drop }).output_config
     expect(configOf('high')).to.deep.equal({ effort: 'high' })
     expect(configOf('minimal')).to.deep.equal({ effort: 'low' })
     expect(configOf('none')).to.equal(undefined)
-    const schema = { type: 'object' }
+    const schema = { type: 'object', additionalProperties: false }
     const format = { type: 'json_schema', json_schema: { name: 'n', schema } }
-    expect(configOf('low', { response_format: format })).to.deep.equal({
-      effort: 'low',
-      format: { type: 'json_schema', schema },
+    const both = configOf('low', { response_format: format })
+    expect(both).to.deep.equal({ effort: 'low', format: { type: 'json_schema', schema } })
+    const dropped = configOf('low', { response_format: format }, ['output_config.effort'])
+    expect(dropped).to.deep.equal({ format: { type: 'json_schema', schema } })
+    expect(configOf('low', {}, ['output_config.effort'])).to.equal(undefined)
+  })
+
+  it('has schemas for its answer that are closed, and other keywords in their descriptions', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        a: { type: 'string', minLength: 2, description: 'A.', format: 'uuid' },
+        b: { type: 'array', minItems: 1, maxItems: 3, items: { type: 'object', properties: {} } },
+        c: { oneOf: [{ type: 'integer', minimum: 0 }, { $ref: '#/$defs/d' }] },
+      },
+      $defs: { d: { type: 'object', additionalProperties: true } },
+    }
+    const response_format = { type: 'json_schema', json_schema: { name: 'n', schema } }
+    const { format } = bodyOf({ response_format }).output_config as { format: object }
+    expect(format).to.deep.equal({
+      type: 'json_schema',
+      schema: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          a: { type: 'string', description: 'A.\n\n{"minLength":2}', format: 'uuid' },
+          b: {
+            type: 'array',
+            minItems: 1,
+            description: '{"maxItems":3}',
+            items: { type: 'object', properties: {}, additionalProperties: false },
+          },
+          c: { anyOf: [{ type: 'integer', description: '{"minimum":0}' }, { $ref: '#/$defs/d' }] },
+        },
+        $defs: { d: { type: 'object', additionalProperties: false } },
+      },
     })
-    expect(bodyOf({ reasoning_effort: 'high' })).to.not.have.property('output_config')
   })
 
   it('is changed by the route', () => {

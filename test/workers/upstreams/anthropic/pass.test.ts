@@ -4,12 +4,15 @@ import { withPictures } from '../../../../src/shared/chat/messages/parts.ts'
 import { dialectOf } from '../../../../src/shared/chat/dialect.ts'
 import type { ChatRequest } from '../../../../src/shared/requests/requests.ts'
 import { MessagesPassThrough, passed } from '../../../../src/workers/upstreams/anthropic/pass.ts'
+import { sealFor } from '../../../../src/shared/chat/seal.ts'
+import { newId } from '../../../../src/shared/platform/ids.ts'
 import { eventsIn } from '../answer-bodies.ts'
 import { routeTo } from '../sandbox-upstreams.ts'
 
 const asked = (messages: object[], more: object = {}) => ({ max_tokens: 10, messages, ...more }) as ChatRequest
 const user = (...content: object[]) => ({ role: 'user', content })
 const text = { type: 'text', text: 'hello' }
+const SEALED = { accountId: newId('account'), route: 'another' }
 const hour = { type: 'ephemeral', ttl: '1h' }
 
 describe('a message to an upstream of its own dialect', () => {
@@ -46,10 +49,68 @@ describe('a message to an upstream of its own dialect', () => {
     expect(JSON.stringify(sent(request, ['cache_control.ttl'])).split('"ttl":"1h"')).to.have.length(7)
   })
 
-  it('has no turn of a thought alone that nobody signed, and every other turn as it came', () => {
-    const thought = { type: 'thinking', thinking: 'hm', signature: '' }
-    const turns = [user(text), { role: 'assistant', content: [thought] }, user(text), { role: 'user', content: [] }]
-    expect(sent(asked(turns)).messages).to.deep.equal([turns[0], turns[2], turns[3]])
+  it('has nothing that the API refuses, and every other turn as it came', () => {
+    const unsigned = { type: 'thinking', thinking: 'hm', signature: '' }
+    const foreign = { type: 'redacted_thinking', data: sealFor('secret', SEALED).seal({ sealed: 'x' }) }
+    const blank = { type: 'text', text: ' \n' }
+    const result = (content: unknown) => user({ type: 'tool_result', tool_use_id: 'a', content })
+    const bare = user({ type: 'tool_result', tool_use_id: 'a' })
+    const sentences: [turn: object, sent: object | null][] = [
+      [user(text), user(text)],
+      [{ role: 'assistant', content: [unsigned] }, null],
+      [{ role: 'assistant', content: [foreign] }, null],
+      [
+        { role: 'assistant', content: [foreign, text] },
+        { role: 'assistant', content: [text] },
+      ],
+      [user(blank), null],
+      [user(), null],
+      [{ role: 'user', content: '' }, null],
+      [{ role: 'user', content: '  ' }, null],
+      [result('  '), bare],
+      [result([blank]), bare],
+      [result([blank, text]), result([text])],
+    ]
+    for (const [turn, expected] of sentences) {
+      const first = user(text)
+      expect(sent(asked([first, turn])).messages, JSON.stringify(turn)).to.deep.equal(
+        expected ? [first, expected] : [first],
+      )
+    }
+    expect(sent(asked([user(blank)])).messages).to.deep.equal([{ role: 'user', content: '.' }])
+    for (const system of ['', ' ', [blank], []])
+      expect(sent(asked([user(text)], { system }))).to.not.have.property('system')
+    expect(sent(asked([user(text)], { system: [blank, text] })).system).to.deep.equal([text])
+  })
+
+  it('has an id of its own for each call, and each result that of its call', () => {
+    const call = (id: string) => ({ role: 'assistant', content: [{ type: 'tool_use', id, name: 'f', input: {} }] })
+    const result = (id: string) => user({ type: 'tool_result', tool_use_id: id, content: 'x' })
+    const turns = [
+      user(text),
+      call('call_0'),
+      result('call_0'),
+      call('call_0'),
+      result('call_0'),
+      call('a.b'),
+      result('a.b'),
+    ]
+    expect(sent(asked(turns)).messages).to.deep.equal([
+      ...turns.slice(0, 3),
+      call('call_0_2'),
+      result('call_0_2'),
+      call('a_b'),
+      result('a_b'),
+    ])
+  })
+
+  it('has the type that a picture has by its bytes', () => {
+    const picture = (media_type: string, data: string) =>
+      user({ type: 'image', source: { type: 'base64', media_type, data } })
+    expect(sent(asked([picture('image/png', '/9j/4AAQSkZJRgABAQAAAQABAAD')])).messages).to.deep.equal([
+      picture('image/jpeg', '/9j/4AAQSkZJRgABAQAAAQABAAD'),
+    ])
+    expect(sent(asked([picture('image/jpg', 'AAAA')])).messages).to.deep.equal([picture('image/jpeg', 'AAAA')])
   })
 
   it('has every picture by its bytes where we fetch them', () => {

@@ -210,6 +210,28 @@ describe('an answer in the form of Responses', () => {
     expect(types.join()).to.not.contain('function_call')
   })
 
+  it('has calls that a limit has cut as incomplete items, those of custom tools with their text', async () => {
+    const streams: [Translation, unknown[]][] = [
+      [overChat(), [chunk(call(0, 'a', 'f', '{"a":1}')), chunk(call(1, 'b', 'f', '{"b":')), chunk({}, 'length')]],
+      [overChat(), [chunk(call(0, 'b', 'apply_patch', '{"input":"*** Begin\\nPat')), chunk({}, 'length')]],
+    ]
+    const made = await Promise.all(streams.map(([translation, values]) => read(translation, ...values)))
+    const of = (at: number) => made[at]!.items.map(({ status, arguments: args, input }) => [status, args ?? input])
+    expect(of(0)).to.deep.equal([
+      ['completed', '{"a":1}'],
+      ['incomplete', '{"b":'],
+    ])
+    expect(of(1)).to.deep.equal([['incomplete', '*** Begin\nPat']])
+    for (const [args, input] of [
+      ['', ''],
+      ['{"patch":"p"}', 'p'],
+      ['"p"', 'p'],
+    ]) {
+      const { items } = await read(overChat(), chunk(call(0, 'x', 'apply_patch', args), 'tool_calls'))
+      expect(items[0], args).to.include({ status: 'completed', input })
+    }
+  })
+
   it('drops no call where a text came first, or where arguments come at the end alone', async () => {
     const late = { type: 'function_call', id: 'fc_1', call_id: 'x', name: 'f', arguments: '{"a":1}' }
     const { items } = await read(
@@ -282,7 +304,7 @@ describe('an answer in the form of Responses', () => {
     ]
     const { types } = await read(overResponses(), created, ...odd, delta, ...odd, completed)
     expect(
-      types.filter((type) => !/^(created|output_item|content_part|output_text|completed)/.test(type)),
+      types.filter((type) => !/^(created|in_progress|output_item|content_part|output_text|completed)/.test(type)),
     ).to.deep.equal([])
   })
 })

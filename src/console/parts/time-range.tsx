@@ -1,0 +1,34 @@
+/**
+ * A range of time in the reader's own zone, which is a part of the address.
+ */
+import { endMs, fieldText, momentOf, startMs, zoneText } from '../state/zone.ts'
+import { Field } from './forms.tsx'
+
+type Props = {
+  /** The address: `from` and `to` are days in UTC, or moments. */
+  query: Record<string, string | undefined>
+  set: (changes: { from?: string; to?: string }) => void
+}
+
+export function TimeRange({ query: { from, to }, set }: Props) {
+  const zone = zoneText()
+  return (
+    <>
+      <Field
+        label="From"
+        type="datetime-local"
+        value={from ? fieldText(startMs(from)) : ''}
+        title={zone}
+        onChange={(event) => set({ from: momentOf(event.currentTarget.value, 'first') })}
+      />
+      <Field
+        label="To"
+        type="datetime-local"
+        value={to ? fieldText(endMs(to)) : ''}
+        title={zone}
+        onChange={(event) => set({ to: momentOf(event.currentTarget.value, 'last') })}
+      />
+      <small class="soft zone">Times are in {zone}.</small>
+    </>
+  )
+}

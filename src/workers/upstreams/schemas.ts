@@ -1,0 +1,58 @@
+/** JSON schemas of tools and answers, as vendors take them. Pure. */
+import { asFields, isFields, isText, listOf } from '../../shared/platform/fields.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
+
+/** The schema of the arguments of a tool, which are an object. */
+export const argumentsSchema = (schema: Fields | undefined): Fields => ({
+  ...schema,
+  type: 'object',
+  properties: asFields(schema?.properties),
+})
+
+/** The keywords that Claude knows in a schema that it must follow: Anthropic's "Structured outputs", November 2026. */
+const KNOWN: ReadonlySet<string> = new Set(
+  '$ref $defs definitions type enum const default title description required additionalProperties'.split(' '),
+)
+const FORMATS: ReadonlySet<unknown> = new Set(
+  'date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '),
+)
+
+/** Where schemas are in a schema: by name, in a list, or one. */
+const NAMED = ['properties', '$defs', 'definitions'] as const
+const LISTED = ['anyOf', 'allOf'] as const
+
+/**
+ * A schema that Claude must follow: its objects are closed, and what it does not know of other keywords is in the
+ * description, as Anthropic's SDKs write it.
+ */
+export function closedSchema(schema: Fields): Fields {
+  const { oneOf, ...rest } = schema
+  const given: Fields = oneOf === undefined ? rest : { anyOf: oneOf, ...rest }
+  const known: Fields = {}
+  const unknown: Fields = {}
+  for (const [name, value] of Object.entries(given)) {
+    const closed = closedPart(name, value)
+    if (closed !== undefined) known[name] = closed
+    else if (KNOWN.has(name) || isKnownValue(name, value)) known[name] = value
+    else unknown[name] = value
+  }
+  const isObject = given.type === 'object' || isFields(given.properties)
+  const notes = Object.keys(unknown).length > 0 ? [JSON.stringify(unknown)] : []
+  const described = [given.description, ...notes].filter(isText)
+  return {
+    ...known,
+    ...(described.length > 0 && { description: described.join('\n\n') }),
+    ...(isObject && { additionalProperties: false }),
+  }
+}
+
+/** What is in a keyword that contains schemas; undefined for any other. */
+function closedPart(name: string, value: unknown): unknown {
+  if (NAMED.some((one) => one === name) && isFields(value))
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, isFields(one) ? closedSchema(one) : one]))
+  if (LISTED.some((one) => one === name) && Array.isArray(value)) return listOf(value).map(closedSchema)
+  return name === 'items' && isFields(value) ? closedSchema(value) : undefined
+}
+
+const isKnownValue = (name: string, value: unknown): boolean =>
+  (name === 'format' && FORMATS.has(value)) || (name === 'minItems' && (value === 0 || value === 1))

@@ -1,0 +1,250 @@
+import { createHash } from 'node:crypto'
+import { expect } from 'chai'
+import type { Dialect } from '../../../src/shared/chat/dialect.ts'
+import { dialectOf } from '../../../src/shared/chat/dialect.ts'
+import { sealFor } from '../../../src/shared/chat/seal.ts'
+import type { Fields } from '../../../src/shared/platform/fields.ts'
+import { newId } from '../../../src/shared/platform/ids.ts'
+import type { ChatRequest } from '../../../src/shared/requests/requests.ts'
+import { ANTHROPIC_CHAT } from '../../../src/workers/upstreams/anthropic/chat.ts'
+import { OPENAI_CHAT } from '../../../src/workers/upstreams/openai/chat.ts'
+import { asked } from '../../../src/workers/upstreams/protocol.ts'
+import { RESPONSES_CHAT } from '../../../src/workers/upstreams/responses/chat.ts'
+import { eventsIn, streamOf } from './answer-bodies.ts'
+import { contextOf, routeTo } from './sandbox-upstreams.ts'
+
+const PARTS = { openai: OPENAI_CHAT, openrouter: OPENAI_CHAT, anthropic: ANTHROPIC_CHAT, responses: RESPONSES_CHAT }
+type Protocol = keyof typeof PARTS
+const account = newId('account')
+
+/** What a client of a dialect asks at an upstream of a protocol. */
+function ask(dialect: Dialect, fields: Fields, protocol: Protocol, route = 'a') {
+  const request = { messages: [], max_tokens: 100, ...fields } as ChatRequest
+  const seal = sealFor('a secret of at least thirty-two characters', { accountId: account, route })
+  const context = { ...contextOf(routeTo(protocol, 'http://x.test')), dialect, seal }
+  const { body, translation } = asked(PARTS[protocol], request, context, true)
+  return {
+    body,
+    /** The answer that its client gets of what the upstream sends. */
+    answer: async (...sent: unknown[]) => {
+      const { events, error } = await eventsIn(translation, streamOf(...sent))
+      if (error) throw error
+      const assembly = dialectOf(dialect).answers.assemble(1_000_000)
+      for (const event of events) if (event.type === 'frame') assembly.add(event.frame)
+      return assembly.answer('stop')
+    },
+    translation,
+  }
+}
+
+const chunk = (delta: Fields, finish_reason: string | null = null) => ({
+  id: 'c',
+  choices: [{ index: 0, delta, finish_reason }],
+})
+const calling = (id: string, name: string, more: Fields = {}) => ({
+  tool_calls: [{ index: 0, id, type: 'function', function: { name, arguments: '{}' }, ...more }],
+})
+const HELLO = [{ role: 'user', content: 'hello' }]
+const tool = (name: string) => ({ name, input_schema: { type: 'object' } })
+
+describe('stop sequences that an upstream does not apply', () => {
+  const CASES: [stops: string[], deltas: string[], text: string, met: string | null][] = [
+    [['END'], ['one E', 'ND two'], 'one ', 'END'],
+    [['END'], ['one E', 'N two'], 'one EN two', null],
+    [['END'], ['one EN'], 'one EN', null],
+    [['b', 'ab'], ['xaby'], 'x', 'ab'],
+    [['</x>', '\n\n'], ['a\n', '\nb</x>'], 'a', '\n\n'],
+    [['a'], ['a'], '', 'a'],
+    [[' '], ['one two'], 'one', ' '],
+  ]
+  for (const [stops, deltas, text, met] of CASES) {
+    it(`end a text in front of them: ${JSON.stringify([stops, deltas])}`, async () => {
+      // The first four are applied by the upstream.
+      const all = ['#1', '#2', '#3', '#4', ...stops]
+      const { body, answer, translation } = ask('messages', { messages: HELLO, stop_sequences: all }, 'openai')
+      expect(body.stop).to.deep.equal(all.slice(0, 4))
+      const message = await answer(...deltas.map((content) => chunk({ content })), chunk({}, 'stop'))
+      expect((message.content as Fields[]).map((block) => block.text).join('')).to.equal(text)
+      expect(message.stop_reason).to.equal(met === null ? 'end_turn' : 'stop_sequence')
+      expect(message.stop_sequence).to.equal(met)
+      expect(translation.isCut).to.equal(met !== null)
+    })
+  }
+
+  it('are not looked for in thoughts and in the arguments of tools', async () => {
+    const { answer } = ask('messages', { messages: HELLO, tools: [tool('f')], stop_sequences: ['END'] }, 'responses')
+    const item = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{"a":"END"}' }
+    const thought = { type: 'reasoning', summary: [{ type: 'summary_text', text: 'END' }] }
+    const response = { status: 'completed', output: [thought, item] }
+    const message = await answer({ type: 'response.completed', response })
+    expect(message.stop_reason).to.equal('tool_use')
+    expect((message.content as Fields[]).at(-1)!.input).to.deep.equal({ a: 'END' })
+  })
+})
+
+describe('a request that is translated', () => {
+  it('has names of tools of at most 64 characters, which come back whole', async () => {
+    const name = `mcp__${'long'.repeat(25)}`
+    const messages = [...HELLO, { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name, input: {} }] }]
+    for (const protocol of ['openai', 'responses'] as const) {
+      const choice = { type: 'tool', name }
+      const { body } = ask('messages', { messages, tools: [tool(name)], tool_choice: choice }, protocol)
+      expect(JSON.stringify(body)).to.not.include(name)
+    }
+    const { body, answer } = ask('messages', { messages, tools: [tool(name)] }, 'openai')
+    const sent = ((body.tools as Fields[])[0]!.function as Fields).name as string
+    expect(sent).to.have.length(64)
+    const message = await answer(chunk(calling('d', sent)), chunk({}, 'tool_calls'))
+    expect(message.content).to.deep.equal([{ type: 'tool_use', id: 'd', name, input: {} }])
+  })
+
+  it('has ids of calls that are short enough and differ, each result at its call', () => {
+    const long = `call_${'x'.repeat(120)}`
+    const turn = (id: string) => [
+      { role: 'assistant', content: [{ type: 'tool_use', id, name: 'f', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: id }] },
+    ]
+    const messages = [...HELLO, ...turn('call_0'), ...turn('call_0'), ...turn(long)]
+    const chat = ask('messages', { messages }, 'openai').body.messages as Fields[]
+    const called = chat.flatMap(({ tool_calls: calls }) => ((calls ?? []) as Fields[]).map(({ id }) => String(id)))
+    expect(chat.flatMap(({ tool_call_id: id }) => id ?? [])).to.deep.equal(called)
+    expect(new Set(called).size).to.equal(3)
+    expect(Math.max(...called.map((id) => id.length))).to.equal(40)
+    const items = ask('messages', { messages }, 'responses').body.input as Fields[]
+    const ids = items.flatMap(({ call_id: id }) => (id === undefined ? [] : [String(id)]))
+    expect(ids.filter((_id, at) => at % 2 === 0)).to.deep.equal(ids.filter((_id, at) => at % 2 === 1))
+    expect(Math.max(...ids.map((id) => id.length))).to.equal(64)
+  })
+
+  it('is answered with ids that no earlier call has', async () => {
+    const messages = [
+      ...HELLO,
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'call_0', name: 'f', input: {} }] },
+    ]
+    const { answer } = ask('messages', { messages, tools: [tool('f')] }, 'openai')
+    const message = await answer(chunk(calling('call_0', 'f')), chunk({}, 'tool_calls'))
+    expect((message.content as Fields[])[0]!.id).to.match(/^call_[0-9a-f]{32}$/)
+  })
+
+  it('names its end user by a hash where the name is too long', () => {
+    const user = 'u'.repeat(159)
+    const hash = createHash('sha256').update(user).digest('hex')
+    const metadata = { user_id: user }
+    expect(ask('messages', { messages: HELLO, metadata }, 'openai').body.user).to.equal(hash)
+    expect(ask('messages', { messages: HELLO, metadata }, 'responses').body.safety_identifier).to.equal(hash)
+    expect(ask('chat', { messages: HELLO, user }, 'openai').body.user).to.equal(hash)
+    expect(ask('responses', { input: 'x', user }, 'responses').body.user).to.equal(hash)
+  })
+
+  it('parts two messages of an assistant by a blank line, and has none of a thought alone', () => {
+    const said = (content: string) => ({ type: 'message', role: 'assistant', content })
+    const input = [said('First.'), said('Second.'), { type: 'message', role: 'user', content: 'go on' }]
+    expect(ask('responses', { input }, 'openai').body.messages).to.deep.equal([
+      { role: 'assistant', content: 'First.\n\nSecond.' },
+      { role: 'user', content: 'go on' },
+    ])
+    const thought = { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm' }] }
+    expect(ask('messages', { messages: [...HELLO, thought] }, 'openai').body.messages).to.deep.equal(HELLO)
+  })
+
+  it('has the names that a search for tools has found', () => {
+    const content = [
+      { type: 'tool_reference', tool_name: 'look' },
+      { type: 'tool_reference', tool_name: 'find' },
+    ]
+    const messages = [
+      ...HELLO,
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content }] },
+    ]
+    const [, , result] = ask('messages', { messages }, 'openai').body.messages as Fields[]
+    expect(result!.content).to.equal('look\nfind')
+  })
+
+  it('has nothing about parallel calls without tools, in its own dialect either', () => {
+    const fields = { parallel_tool_calls: true }
+    const bodies = [
+      ask('chat', { messages: HELLO, ...fields }, 'openai'),
+      ask('responses', { input: 'x', ...fields }, 'responses'),
+    ]
+    for (const { body } of bodies) expect(JSON.parse(JSON.stringify(body))).to.not.have.property('parallel_tool_calls')
+  })
+})
+
+describe('functions of older clients', () => {
+  const functions = [{ name: 'look', parameters: { type: 'object' } }]
+  const messages = [
+    ...HELLO,
+    { role: 'assistant', content: null, function_call: { name: 'look', arguments: '{"a":1}' } },
+    { role: 'function', name: 'look', content: 'found' },
+  ]
+
+  it('are tools, whose calls and results belong together', () => {
+    const { body } = ask('chat', { messages, functions, function_call: { name: 'look' } }, 'anthropic')
+    expect(body).to.deep.include({
+      tools: [{ name: 'look', input_schema: { type: 'object' } }],
+      tool_choice: { type: 'tool', name: 'look', disable_parallel_tool_use: true },
+    })
+    expect((body.messages as Fields[]).slice(1)).to.deep.equal([
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'function_1', name: 'look', input: { a: 1 } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'function_1', content: 'found' }] },
+    ])
+  })
+
+  it('are answered with a function_call', async () => {
+    const { answer } = ask('chat', { messages: HELLO, functions }, 'anthropic')
+    const block = { type: 'tool_use', id: 't', name: 'look', input: { a: 1 } }
+    const { choices } = await answer({ type: 'message', id: 'm', content: [block], stop_reason: 'tool_use' })
+    expect((choices as Fields[])[0]).to.deep.include({ finish_reason: 'function_call' })
+    expect((choices as Fields[])[0]!.message).to.deep.include({
+      function_call: { name: 'look', arguments: '{"a":1}' },
+    })
+  })
+})
+
+describe('what a model wants back with its thoughts and calls', () => {
+  const GOOGLE = { extra_content: { google: { thought_signature: 'SIG' } } }
+  const details = [
+    { type: 'reasoning.text', text: 'hm', signature: 'S1', format: 'google-gemini-v1', index: 0 },
+    { type: 'reasoning.encrypted', data: 'D1', format: 'openai-responses-v1', id: 'rs_1', index: 1 },
+    { type: 'reasoning.encrypted', data: 'D2', format: 'google-gemini-v1', id: 'c1', index: 2 },
+  ]
+  const answers: [name: string, protocol: Protocol, delta: Fields, back: Fields][] = [
+    [
+      "Gemini's signature of a call",
+      'openai',
+      calling('c1', 'f', GOOGLE),
+      { tool_calls: [{ ...calling('c1', 'f', GOOGLE).tool_calls[0], index: undefined }] },
+    ],
+    [
+      'details of every format',
+      'openrouter',
+      { reasoning_details: details, ...calling('c1', 'f') },
+      { reasoning_details: details },
+    ],
+  ]
+  for (const [name, protocol, delta, back] of answers) {
+    for (const dialect of ['messages', 'responses'] as const) {
+      it(`is ${name}, through clients of ${dialect} to the route that made it alone`, async () => {
+        const first =
+          dialect === 'messages'
+            ? { messages: HELLO, tools: [tool('f')] }
+            : { input: 'hello', tools: [{ type: 'function', name: 'f', parameters: {} }] }
+        const answer = await ask(dialect, first, protocol).answer(chunk(delta), chunk({}, 'tool_calls'))
+        const text = JSON.stringify(answer)
+        for (const secret of ['SIG', 'S1', 'D1', 'D2']) expect(text).to.not.include(`"${secret}"`)
+        const next =
+          dialect === 'messages'
+            ? { messages: [...HELLO, { role: 'assistant', content: answer.content }] }
+            : { input: [{ type: 'message', role: 'user', content: 'hello' }, ...(answer.output as Fields[])] }
+        const [, turn] = ask(dialect, next, protocol).body.messages as Fields[]
+        expect(JSON.parse(JSON.stringify(turn))).to.deep.include(JSON.parse(JSON.stringify(back)))
+        const [, elsewhere] = ask(dialect, next, protocol, 'b').body.messages as Fields[]
+        expect(elsewhere).to.not.have.property('reasoning_details')
+        expect(JSON.stringify(elsewhere)).to.not.include('extra_content')
+        if (dialect === 'messages')
+          expect(JSON.stringify(ask(dialect, next, 'anthropic').body)).to.not.include('tollgate1.')
+      })
+    }
+  }
+})
