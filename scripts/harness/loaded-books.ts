@@ -64,7 +64,9 @@ export async function loadHistory(db: Db, accounts: readonly LoadedAccount[], ca
     await trx.raw(`SET LOCAL session_replication_role = replica`)
     await trx.raw(`SET LOCAL statement_timeout = 0`)
     await trx.raw(`SET LOCAL enable_seqscan = on`)
-    await trx.raw(`TRUNCATE ledger_entries, call_results, call_tries, calls, grants, grant_notices, redemptions, mailbox_gifts`)
+    await trx.raw(
+      `TRUNCATE ledger_entries, call_results, call_tries, calls, grants, grant_notices, redemptions, mailbox_gifts`,
+    )
     await planHistory(trx, accounts, calls)
     for (const statement of [CALLS, RESULTS, GRANTS, ENTRIES, BALANCES]) await trx.raw(statement)
   })
