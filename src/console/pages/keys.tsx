@@ -104,6 +104,40 @@ type KeyTableProps = {
   callsOf?: (key: ApiKey) => string
 }
 
+type Actions = Pick<KeyTableProps, 'members' | 'revoke' | 'edit' | 'rotate'>
+
+/** What may be done to a key. */
+const actions = ({ members = [], revoke, edit, rotate }: Actions): Column<ApiKey> => ({
+  header: 'Revoke',
+  hidden: true,
+  right: true,
+  cell: (key) =>
+    key.revokedAt ? (
+      <span>
+        revoked <Time iso={key.revokedAt} />
+      </span>
+    ) : (
+      <span class="row">
+        {key.secretEndedAt && (
+          <span>
+            secret ended <Time iso={key.secretEndedAt} />
+          </span>
+        )}
+        <button type="button" class="small quiet" aria-label={`Limits of ${key.name}`} onClick={() => edit(key)}>
+          Limits
+        </button>
+        {isOneself(key, members) && (
+          <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
+            Rotate
+          </button>
+        )}
+        <button type="button" class="small danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
+          Revoke
+        </button>
+      </span>
+    ),
+})
+
 /** Keys, revoked ones too, and what may be done to them. */
 export function KeyTable({ keys, members = [], revoke, edit, rotate, callsOf }: KeyTableProps) {
   const holder: Column<ApiKey> = {
@@ -127,40 +161,16 @@ export function KeyTable({ keys, members = [], revoke, edit, rotate, callsOf }: 
     sortBy: (key) => key.budget?.remaining,
     cell: (key) => <BudgetMeter budget={key.budget} />,
   }
-  const revoking: Column<ApiKey> = {
-    header: 'Revoke',
-    hidden: true,
-    right: true,
-    cell: (key) =>
-      key.revokedAt ? (
-        <span>
-          revoked <Time iso={key.revokedAt} />
-        </span>
-      ) : (
-        <span class="row">
-          {key.secretEndedAt && (
-            <span>
-              secret ended <Time iso={key.secretEndedAt} />
-            </span>
-          )}
-          <button type="button" class="small quiet" aria-label={`Limits of ${key.name}`} onClick={() => edit(key)}>
-            Limits
-          </button>
-          {isOneself(key, members) && (
-            <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
-              Rotate
-            </button>
-          )}
-          <button type="button" class="small danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
-            Revoke
-          </button>
-        </span>
-      ),
-  }
   return (
     <Table
       label="Keys"
-      columns={[...KEY_COLUMNS, ...(members.length > 0 ? [holder] : []), lastCall, budget, revoking]}
+      columns={[
+        ...KEY_COLUMNS,
+        ...(members.length > 0 ? [holder] : []),
+        lastCall,
+        budget,
+        actions({ members, revoke, edit, rotate }),
+      ]}
       rows={keys}
       keyOf={(key) => key.id}
       faded={(key) => key.revokedAt !== null}

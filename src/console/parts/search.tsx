@@ -31,6 +31,27 @@ function useAccounts(text: string): Place[] {
   return found.text === text ? found.places : []
 }
 
+type FoundProps = { places: readonly Place[]; at: number; go: (place: Place) => void }
+
+const Found = ({ places, at, go }: FoundProps) => (
+  <ul id="found" class="found" role="listbox" aria-label="Found">
+    {places.map((place, nth) => (
+      <li
+        key={`${place.kind} ${place.href}`}
+        id={`found-${nth}`}
+        role="option"
+        aria-selected={nth === at}
+        onClick={() => go(place)}
+      >
+        <span>
+          {place.name} {place.note && place.note !== place.name && <small class="soft">{place.note}</small>}
+        </span>
+        <small class="soft">{place.kind}</small>
+      </li>
+    ))}
+  </ul>
+)
+
 export function Search({ close }: { close: () => void }) {
   const { route } = useLocation()
   const [known, setKnown] = useState<Place[]>([])
@@ -76,22 +97,7 @@ export function Search({ close }: { close: () => void }) {
         }}
         onKeyDown={press}
       />
-      <ul id="found" class="found" role="listbox" aria-label="Found">
-        {places.map((place, nth) => (
-          <li
-            key={`${place.kind} ${place.href}`}
-            id={`found-${nth}`}
-            role="option"
-            aria-selected={nth === at}
-            onClick={() => go(place)}
-          >
-            <span>
-              {place.name} {place.note && place.note !== place.name && <small class="soft">{place.note}</small>}
-            </span>
-            <small class="soft">{place.kind}</small>
-          </li>
-        ))}
-      </ul>
+      <Found places={places} at={at} go={go} />
       <p class="soft" role="status">
         {places.length === 0 ? 'Nothing was found.' : ''}
       </p>

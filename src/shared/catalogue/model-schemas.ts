@@ -187,7 +187,7 @@ function checkOffered(model: Priced, context: Check): void {
     for (const [at, row] of rows.entries())
       for (const field of ['resolution', 'size', 'quality'] as const) {
         const named = row[field]
-        if (named === undefined || offered[field].includes(String(named))) continue
+        if (named === undefined || offered[field].some((one) => one === named)) continue
         context.addIssue({ code: 'custom', path: [...path, at, field], message: 'is not offered by the model' })
       }
   }

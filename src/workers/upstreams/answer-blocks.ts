@@ -78,7 +78,7 @@ export class CallEvents {
     const { name, arguments: args, input } = asFields(called ?? custom)
     const text = [args, input].find((one) => typeof one === 'string') ?? ''
     const known = this.numbers.get(index)
-    if (id !== undefined) this.ids.set(index, String(id))
+    if (typeof id === 'string' || typeof id === 'number') this.ids.set(index, String(id))
     const signed = this.signatureOf(asFields(asFields(extra).google).thought_signature, index)
     if (known !== undefined) return [...signed, ...(text === '' ? [] : [{ is: 'delta' as const, block: known, text }])]
     const closed = [...this.open.close(), ...signed]

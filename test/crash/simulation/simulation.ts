@@ -273,12 +273,8 @@ export class Simulation {
       relays: new ChunkRelays(publisher),
     } as unknown as WorkerDeps
     listenForCancels(this.wire.subscriberOf(process), config.REDIS_PREFIX, held.cancel)
-    const worker = {
-      process,
-      deps,
-      processor: createCallProcessor(deps) as Processor<CallJob>,
-      isStopping: false,
-    }
+    const processor = createCallProcessor(deps) as Processor<CallJob>
+    const worker = { process, deps, processor, isStopping: false }
     this.workers.push(worker)
     return worker
   }

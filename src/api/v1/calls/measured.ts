@@ -20,7 +20,9 @@ export function measuredOf(model: Model, request: CallRequest): Measured | undef
       return { units: searchesOf(request as RerankRequest, model.documentTokens) }
     case 'transcription':
       return { duration: (request as TranscriptionRequest).seconds }
-    default:
+    case 'chat':
+    case 'embedding':
+    case 'moderation':
       return undefined
   }
 }

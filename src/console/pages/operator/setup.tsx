@@ -26,13 +26,8 @@ function dismiss(): void {
 type Step = { done: boolean | null; what: ComponentChildren }
 
 /** `done` null: nobody but the operator knows. */
-function stepsOf({
-  modelsWithoutUpstream,
-  hasCreditWorth,
-  isPublic,
-  sendsMail,
-  sellsCredits,
-}: Overview['setup']): Step[] {
+function stepsOf(setup: Overview['setup']): Step[] {
+  const { modelsWithoutUpstream, hasCreditWorth, isPublic, sendsMail, sellsCredits } = setup
   return [
     {
       done: modelsWithoutUpstream.length === 0,

@@ -107,6 +107,7 @@ export function exampleOf(reference: Reference, of: Schema, depth = 0): unknown 
       return {}
     case 'null':
       return null
+    case undefined:
     default:
       return '…'
   }

@@ -40,7 +40,10 @@ const isWholeCall = ({ isDone, index, pieces }: Item): boolean =>
   index !== null &&
   [...pieces.values()].some(({ told, text }) => told.of === 'function_call' && objectOf(text))
 
-const typeOf = ({ type, role }: Fields): string => String(type ?? (isText(role) ? 'message' : type))
+const typeOf = ({ type, role }: Fields): string => (isText(type) ? type : isText(role) ? 'message' : '')
+
+/** The key of an item in the map of known ones: of its type, at its place or by its id. */
+const nameOf = (type: string, by: 'at' | 'as', value: unknown): string => JSON.stringify([type, by, value])
 
 /** The ends of a response by its status. Some upstreams have one event for all of them, `response.done`. */
 const endTypeOf = ({ status }: Fields): string =>
@@ -147,7 +150,7 @@ export class ResponseCompleter implements Completer {
   /** The item that an event is about: by its place, its id, or as the last of its type that is open. */
   private itemOf({ output_index: at, item_id: itemId, item }: Fields, type: string): Item | undefined {
     const { id = itemId } = asFields(item)
-    const known = this.known.get(`${type} at ${String(at)}`) ?? this.known.get(`${type} as ${String(id)}`)
+    const known = this.known.get(nameOf(type, 'at', at)) ?? this.known.get(nameOf(type, 'as', id))
     const last = this.known.get(type)
     return known ?? (last && !last.isDone && (at === undefined || last.at === undefined) ? last : undefined)
   }
@@ -159,8 +162,8 @@ export class ResponseCompleter implements Completer {
     const opened = { at, id, type, fields, index: null, wasAdded: false, isDone: false, pieces: new Map() }
     this.items.push(opened)
     this.known.set(type, opened)
-    if (at !== undefined) this.known.set(`${type} at ${String(at)}`, opened)
-    if (id !== undefined) this.known.set(`${type} as ${String(id)}`, opened)
+    if (at !== undefined) this.known.set(nameOf(type, 'at', at), opened)
+    if (id !== undefined) this.known.set(nameOf(type, 'as', id), opened)
     return opened
   }
 

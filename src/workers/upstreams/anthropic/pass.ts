@@ -108,7 +108,7 @@ function spoken(name: string, content: unknown, ids = new CallIds(ANTHROPIC)): F
   return { [name]: isSame ? content : kept }
 }
 
-const isBlank = (text: unknown): boolean => text === undefined || text === null || String(text).trim() === ''
+const isBlank = (text: unknown): boolean => (text ?? null) === null || (typeof text === 'string' && text.trim() === '')
 
 function isKept({ type, text, signature, data }: Fields): boolean {
   if (type === 'text') return !isBlank(text)
