@@ -61,6 +61,7 @@ describe('the catalogue of errors', () => {
       'unsupported_model',
       'credits_in_use',
       'model_not_allowed',
+      'upstream_unavailable',
       'upstream_overloaded',
       'overloaded',
     ])
