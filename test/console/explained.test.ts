@@ -36,7 +36,10 @@ describe('what the console explains', () => {
     const { models, ...rest } = whole as { models: Record<string, unknown>[] }
     expect(rest).to.deep.include({ creditMicroUsd: 1000, groups: {}, packs: [] })
 
-    const pooled = { ...(whole as object), upstreams: { own: { keys: [{ name: 'a', apiKeyEnv: 'A' }], results: 'link' } } }
+    const pooled = {
+      ...(whole as object),
+      upstreams: { own: { keys: [{ name: 'a', apiKeyEnv: 'A' }], results: 'link' } },
+    }
     expect(withUpstream(pooled, 'own', { ...texts, concurrency: 'many' }))
       .to.have.nested.property('upstreams.own')
       .that.deep.equals({ ...pooled.upstreams.own, protocol: 'openai', baseUrl: texts.baseUrl, concurrency: 'many' })

@@ -122,7 +122,8 @@ export const checkCatalogue = endpoint({
         losses: listedFaults.meta({ description: "Every cost that exceeds its price, or a group's." }),
         warnings: listedFaults.meta({
           description:
-            'Keys whose variables have no value, and upstreams in a private network that may fetch images by themselves.',
+            'Keys whose variables have no value, and upstreams in a private network that may fetch images by ' +
+            'themselves.',
         }),
         changes,
         needsPassword,
