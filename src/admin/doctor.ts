@@ -4,6 +4,7 @@ import type { Config } from '../shared/platform/config/config.ts'
 import { ConfigError, configWarnings, isLocal, readConfig } from '../shared/platform/config/config.ts'
 import type { Catalogue, Upstream } from '../shared/catalogue/catalogue.ts'
 import { QUEUES } from '../shared/terms/kinds.ts'
+import { faultText } from '../shared/catalogue/faults.ts'
 import { catalogueWarnings, missingKeys, parseCatalogue } from '../shared/catalogue/parse.ts'
 import { readVersion } from '../shared/catalogue/versions.ts'
 import { askForWrite } from '../shared/platform/postgres/db.ts'
@@ -121,7 +122,12 @@ async function examineCatalogue(db: Db, config: Config): Promise<Finding[]> {
     if (without.length === models.length) throw new Error('no model has an upstream with a key')
     const counts = `version ${current.version}, ${models.length - without.length} of ${models.length} models are served`
     const missing = without.length > 0 ? [`Without an upstream that has a key: ${without.join(', ')}`] : []
-    return [counts, ...missing, ...missingKeys(current), ...catalogueWarnings(current)].join('. ')
+    return [
+      counts,
+      ...missing,
+      ...missingKeys(current).map((one) => faultText([one])),
+      ...catalogueWarnings(current),
+    ].join('. ')
   })
   const upstreams = current instanceof Error ? [] : usedIn(current)
   const keys = await Promise.all(

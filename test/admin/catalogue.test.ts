@@ -179,7 +179,7 @@ describe("the operator's commands of the catalogue", () => {
         name,
       ).to.deep.equal([])
       expect(others, name).to.include(
-        'Warning: The key "default" of the upstream "unconfigured" is not configured: its variable has no value.',
+        'Warning: upstreams.unconfigured: the key "default" is not configured: its variable has no value.',
       )
     }
   })

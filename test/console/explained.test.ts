@@ -1,9 +1,12 @@
 import { expect } from 'chai'
+import { PRICE_FIELDS, withModel, withUpstream } from '../../src/console/pages/operator/catalogue-edits.ts'
 import { placeOf, withoutPath } from '../../src/console/pages/operator/places.ts'
 import { exampleOf, placeOf as anchorOf, typeText } from '../../src/console/pages/reference/document.ts'
 import { callsOfBar } from '../../src/console/state/overview-range.ts'
 import { endMs, fieldText, momentOf, startMs } from '../../src/console/state/zone.ts'
 import { filledIn, guideHref } from '../../src/console/state/guides.ts'
+import { faultsOf } from '../../src/shared/catalogue/faults.ts'
+import { MODALITIES } from '../../src/shared/terms/kinds.ts'
 
 describe('what the console explains', () => {
   it('names the model, upstream or group of a fault in a catalogue', () => {
@@ -19,6 +22,38 @@ describe('what the console explains', () => {
     ] as const)
       expect(placeOf(path, catalogue), path).to.deep.equal({ of, field })
     expect(withoutPath('models[0].id is required', 'models[0].id')).to.equal('is required')
+  })
+
+  it('writes upstreams and models of every kind into a catalogue that is valid, and changes nothing else', () => {
+    const texts = { name: ' own ', protocol: 'openai', baseUrl: 'https://own.example/v1', apiKeyEnv: 'OWN_KEY' }
+    const first = withUpstream({ creditMicroUsd: 1000, groups: {}, packs: [], models: [] }, null, texts)
+    const whole = MODALITIES.reduce((catalogue, modality) => {
+      const price = Object.fromEntries(PRICE_FIELDS[modality].map(([name]) => [name, '3']))
+      const fields = { id: `own-${modality}`, modality, enabled: 'on', 'upstream-0': 'own', 'model-0': 'x', ...price }
+      return withModel(catalogue, null, fields)
+    }, first)
+    expect(faultsOf(whole)).to.deep.equal([])
+    const { models, ...rest } = whole as { models: Record<string, unknown>[] }
+    expect(rest).to.deep.include({ creditMicroUsd: 1000, groups: {}, packs: [] })
+
+    const pooled = {
+      ...(whole as object),
+      upstreams: { own: { keys: [{ name: 'a', apiKeyEnv: 'A' }], results: 'link' } },
+    }
+    expect(withUpstream(pooled, 'own', { ...texts, concurrency: 'many' }))
+      .to.have.nested.property('upstreams.own')
+      .that.deep.equals({ ...pooled.upstreams.own, protocol: 'openai', baseUrl: texts.baseUrl, concurrency: 'many' })
+    const edited = { name: 'Own', 'upstream-0': '', 'model-0': 'x', 'upstream-1': 'own', 'model-1': 'y' }
+    expect(withModel(whole, 0, edited))
+      .to.have.nested.property('models[0]')
+      .that.deep.includes({
+        ...models[0],
+        name: 'Own',
+        enabled: false,
+        upstreams: [{ upstream: 'own', model: 'y' }],
+      })
+    const free = { id: 'f', modality: 'moderation', credits: '0', 'upstream-0': 'own', 'model-0': 'x', enabled: 'on' }
+    expect(faultsOf(withModel(first, null, free))).to.deep.equal([])
   })
 
   it("fills the reader's address and models into guides, and links them to each other", () => {

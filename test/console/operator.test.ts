@@ -94,6 +94,12 @@ describe("the operator's pages", () => {
     await open('/overview', 'Overview')
     await page.getByRole('link', { name: 'Operator' }).click()
     await page.getByRole('link', { name: 'Accounts', exact: true }).click()
+    const joined = page.getByRole('columnheader', { name: 'Joined' })
+    for (const direction of ['descending', 'ascending']) {
+      await joined.getByRole('button').click()
+      await until(direction, async () => (await joined.getAttribute('aria-sort')) === direction)
+    }
+    await page.waitForURL(/sort=oldest/)
     await page.getByLabel('Find an account').fill('customer@')
     await page.getByRole('button', { name: 'Find' }).click()
     await page.getByRole('link', { name: customer.email }).click()

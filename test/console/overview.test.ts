@@ -15,10 +15,14 @@ describe('the overview', () => {
   const gateway = consoleWithPages()
   beforeEach(withinOneDay)
 
-  it('loads at most 110 kB of JavaScript, gzipped, chart and all', async () => {
+  it('asks at most 20 times, and loads at most 110 kB of JavaScript, gzipped, chart and all', async () => {
     const { page, open } = await gateway.signedIn('light@example.com')
     await open('/overview', 'Overview')
+    const asked = new Set<string>()
+    page.on('request', (request) => asked.add(request.url()))
+    await page.reload()
     await page.locator('.plot canvas').waitFor()
+    expect([...asked].length, [...asked].join(' ')).to.be.at.most(20)
     const scripts = await page.evaluate<string[]>(
       `performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => /console.*[.]js$/.test(name))`,
     )

@@ -2,13 +2,13 @@
 import type { Applied } from '../../shared/operators/catalogue-changes.ts'
 import { applyCatalogue, judgeCatalogue, rollBack } from '../../shared/operators/catalogue-changes.ts'
 import { diffCatalogues, diffText } from '../../shared/catalogue/diff.ts'
-import type { Fault, ValidCatalogue } from '../../shared/catalogue/faults.ts'
-import { BadCatalogue, faultText, privateUpstreams } from '../../shared/catalogue/faults.ts'
+import type { Fault } from '../../shared/catalogue/faults.ts'
+import { BadCatalogue, faultText } from '../../shared/catalogue/faults.ts'
 import { hasMasks, maskedCatalogue } from '../../shared/catalogue/header-masks.ts'
 import { marginFaults } from '../../shared/catalogue/margins.ts'
 import type { PricedCatalogue } from '../../shared/catalogue/margins.ts'
 import { announceFromCommand } from '../../shared/catalogue/holder.ts'
-import { missingKeys, parseCatalogue, readCatalogueFile } from '../../shared/catalogue/parse.ts'
+import { readCatalogueFile, warningsOf } from '../../shared/catalogue/parse.ts'
 import type { StoredVersion } from '../../shared/catalogue/versions.ts'
 import { MAX_NOTE, listVersions, readVersion } from '../../shared/catalogue/versions.ts'
 import { secretsOf } from '../../shared/platform/config/config.ts'
@@ -65,7 +65,7 @@ export const catalogueCommands: Command<object>[] = [
         const content = readCatalogueFile(file)
         const why = { source: 'command', operator: null, ...guardOf(options) } as const
         const applied = await applyCatalogue(db, { content, ...why })
-        return { ...(await reportOf(applied)), warnings: applied.is === 'applied' ? warningsOf(content) : [] }
+        return { ...(await reportOf(applied)), warnings: applied.is === 'applied' ? warningTexts(content) : [] }
       }),
   },
   {
@@ -110,15 +110,11 @@ function checked(given: unknown, current: StoredVersion | null): unknown {
 function judged(content: unknown): Report {
   const losses = marginFaults(content as PricedCatalogue)
   if (losses.length > 0) return faulty(losses, 'sells below its cost')
-  return { json: { faults: [] }, text: 'The catalogue is valid.', warnings: warningsOf(content) }
+  return { json: { faults: [] }, text: 'The catalogue is valid.', warnings: warningTexts(content) }
 }
 
-const warningsOf = (content: unknown): string[] => [
-  ...privateUpstreams((content as ValidCatalogue).upstreams).map((one) => `Warning: ${faultText([one])}.`),
-  ...missingKeys(parseCatalogue(content, { version: 0, createdAt: 0 }, secretsOf(QUEUES))).map(
-    (one) => `Warning: ${one}`,
-  ),
-]
+const warningTexts = (content: unknown): string[] =>
+  warningsOf(content, secretsOf(QUEUES)).map((one) => `Warning: ${faultText([one])}.`)
 
 /** Does what reads a catalogue; its faults are an answer. */
 async function withFaults(work: () => Promise<Report>): Promise<Report> {

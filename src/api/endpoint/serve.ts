@@ -79,15 +79,18 @@ async function recordViewIn(
 
 /**
  * Waits for the turn of a request of the console, which takes a connection to Postgres: one person must not take them
- * all, however many accounts they act for, nor the turns of others who act for the same one. @throws ApiError
- * rate_limited.
+ * all, however many accounts they act for, nor the turns of others who act for the same one. A visitor, who has no
+ * session, waits for none. @throws ApiError rate_limited.
  */
 function turnsOf(
   { auth }: Declaration,
   { consoleQueue }: WebDeps,
 ): (holder: unknown, work: () => Promise<void>) => Promise<void> {
   if (auth?.scheme !== 'sessionToken') return (_, work) => work()
-  return (holder, work) => consoleQueue.during((holder as LiveSession).userId, work)
+  return (holder, work) => {
+    const session = holder as LiveSession | null
+    return session ? consoleQueue.during(session.userId, work) : work()
+  }
 }
 
 function send(ctx: Request, answer: unknown): void {

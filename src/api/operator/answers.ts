@@ -53,3 +53,17 @@ export const operatorAction = z
     createdAt: time,
   })
   .meta({ id: 'OperatorAction' })
+
+/** A request to an upstream for a call. */
+export const attempt = z
+  .strictObject({
+    upstream: z.string(),
+    key: z.string().nullable().meta({ description: 'The name of the key that it was asked with.' }),
+    status: z.int().nullable().meta({ description: 'Of HTTP; null if the upstream did not answer.' }),
+    error: z.string().nullable().meta({
+      description: "The kind of the failure, and the upstream's words without its keys; deleted after seven days.",
+    }),
+    ms: z.int(),
+    at: time,
+  })
+  .meta({ id: 'UpstreamAttempt' })

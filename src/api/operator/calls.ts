@@ -22,7 +22,7 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { pageCursor, pageLimit, searchText, pathId } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
-import { accountName, operatedAccount } from './answers.ts'
+import { accountName, attempt, operatedAccount } from './answers.ts'
 
 const declared = { tag: 'Operators', auth: operator } as const
 
@@ -75,19 +75,6 @@ async function ownerOf(db: Db, text: string, { keyId }: AnyCallFilter): Promise<
   const holder = (await holderOfKey(db, keyId))?.accountId ?? null
   return named === undefined || named === holder ? holder : null
 }
-
-const attempt = z
-  .strictObject({
-    upstream: z.string(),
-    key: z.string().nullable().meta({ description: 'The name of the key that it was asked with.' }),
-    status: z.int().nullable().meta({ description: 'Of HTTP; null if the upstream did not answer.' }),
-    error: z.string().nullable().meta({
-      description: "The kind of the failure, and the upstream's words without its keys; deleted after seven days.",
-    }),
-    ms: z.int(),
-    at: time,
-  })
-  .meta({ id: 'UpstreamAttempt' })
 
 /** Shows any call, what it moved, and whose it is. */
 export const showAnyCall = endpoint({

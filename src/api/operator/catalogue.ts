@@ -6,12 +6,12 @@ import { z } from 'zod'
 import type { Applied } from '../../shared/operators/catalogue-changes.ts'
 import { applyCatalogue, judgeCatalogue, lostGroups, rollBack } from '../../shared/operators/catalogue-changes.ts'
 import { changesUpstreams, diffCatalogues, diffText } from '../../shared/catalogue/diff.ts'
-import { BadCatalogue, privateUpstreams } from '../../shared/catalogue/faults.ts'
+import { BadCatalogue } from '../../shared/catalogue/faults.ts'
 import { MASK, maskedCatalogue } from '../../shared/catalogue/header-masks.ts'
 import { marginFaults } from '../../shared/catalogue/margins.ts'
 import type { PricedCatalogue } from '../../shared/catalogue/margins.ts'
-import type { ValidCatalogue } from '../../shared/catalogue/faults.ts'
 import { announceVersion } from '../../shared/catalogue/holder.ts'
+import { warningsOf } from '../../shared/catalogue/parse.ts'
 import type { StoredVersion } from '../../shared/catalogue/versions.ts'
 import { MAX_NOTE, SOURCES, listVersions, readVersion } from '../../shared/catalogue/versions.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
@@ -121,7 +121,9 @@ export const checkCatalogue = endpoint({
         }),
         losses: listedFaults.meta({ description: "Every cost that exceeds its price, or a group's." }),
         warnings: listedFaults.meta({
-          description: 'Upstreams in a private network that may fetch images by themselves.',
+          description:
+            'Keys whose variables have no value, and upstreams in a private network that may fetch images by ' +
+            'themselves.',
         }),
         changes,
         needsPassword,
@@ -129,7 +131,7 @@ export const checkCatalogue = endpoint({
     },
   },
   errors: ['invalid_request'],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ body: { catalogue } }) => {
+}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => async ({ body: { catalogue } }) => {
   const current = await readVersion(db, 'newest')
   const judged = judgeCatalogue(catalogue, current?.content)
   const isWhole = judged.faults.length === 0
@@ -141,7 +143,7 @@ export const checkCatalogue = endpoint({
     version: current?.version ?? 0,
     faults,
     losses: isValid ? marginFaults(judged.content as PricedCatalogue) : [],
-    warnings: isValid ? privateUpstreams((judged.content as ValidCatalogue).upstreams) : [],
+    warnings: isValid ? warningsOf(judged.content, config.secretOf) : [],
     changes: changed,
     needsPassword: changesUpstreams(changed),
   }

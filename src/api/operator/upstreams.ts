@@ -11,10 +11,11 @@ import type { KeyName } from '../../shared/operators/upstream-keys.ts'
 import { disableKey, disabledKeys, enableKey, recordKeyTest } from '../../shared/operators/upstream-keys.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { cachedReading } from '../../shared/platform/process/cached.ts'
-import { done, listOf, ok, time } from '../endpoint/answer-schemas.ts'
+import { done, id, listOf, ok, time } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { operator } from '../endpoint/auth.ts'
+import { attempt } from './answers.ts'
 
 const declared = { tag: 'Operators', auth: operator, views: 'nobody' } as const
 
@@ -59,6 +60,9 @@ const upstreamReport = z
       )
       .meta({ description: 'The last 24 hours, oldest first.' }),
     keys: z.array(keyReport).meta({ description: 'Its keys in the catalogue; the figures of calls are per key.' }),
+    failures: z.array(attempt.extend({ call: id('call') }).meta({ id: 'FailedAttempt' })).meta({
+      description: 'The newest failed requests to it, of the last 200 calls that had any; seven days at most.',
+    }),
   })
   .meta({ id: 'UpstreamReport' })
 

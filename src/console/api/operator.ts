@@ -14,6 +14,8 @@ export type Margin = RowOf<'GET /api/operator/margins'>
 /** How the service does. */
 export type Overview = Answered<'GET /api/operator/overview'>
 export type UpstreamReport = RowOf<'GET /api/operator/upstreams'>
+/** A request to an upstream for a call. */
+export type Attempt = Answered<'GET /api/operator/calls/:id'>['attempts'][number]
 
 /** An account with its details for operators. */
 export type AccountDetails = Answered<'GET /api/operator/accounts/:id'>
@@ -60,6 +62,11 @@ export const retryMail = (id: string) => ask('POST /api/operator/mails/:id/retry
 export const getMargins = (query: Asked<'GET /api/operator/margins'>['query']) =>
   ask('GET /api/operator/margins', { query })
 export const getUpstreams = () => ask('GET /api/operator/upstreams')
+type KeyParams = { upstream: string; key: string }
+export const switchUpstreamKey = (params: KeyParams, verb: 'disable' | 'enable') =>
+  ask(`POST /api/operator/upstreams/:upstream/keys/:key/${verb}`, { params })
+export const testUpstreamKey = (params: KeyParams) =>
+  ask('POST /api/operator/upstreams/:upstream/keys/:key/test', { params })
 /** Filters are passed as the address has them: the server reports what is wrong with them. */
 export const getActions = (query: Record<string, string | undefined>) =>
   ask('GET /api/operator/actions', { query: query as Asked<'GET /api/operator/actions'>['query'] })

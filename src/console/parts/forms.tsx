@@ -165,7 +165,7 @@ export function Field({ label, hint, invalid = false, after, id, ...input }: Fie
 }
 
 /** A box to tick. A fault about it is shown below, in its own words. */
-export function Check({ name, children }: { name: string; children: ComponentChildren }) {
+export function Check({ name, checked, children }: { name: string; checked?: boolean; children: ComponentChildren }) {
   const id = useId()
   const { problem, name: at } = useContext(FormProblem)
   const fault = problem && at === name ? problem.message : null
@@ -175,6 +175,7 @@ export function Check({ name, children }: { name: string; children: ComponentChi
         <input
           type="checkbox"
           name={name}
+          defaultChecked={checked}
           aria-invalid={fault ? 'true' : undefined}
           aria-describedby={fault ? `${id}-fault` : undefined}
         />

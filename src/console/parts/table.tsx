@@ -26,6 +26,9 @@ const TABLET = atMost(64)
 /** A table of more columns than this does not fit next to the navigation of a tablet. */
 const TABLET_COLUMNS = 5
 
+/** An order, as the address names it. */
+type Order = readonly [name: string, direction: 'ascending' | 'descending']
+
 /** One column of a table whose rows are `T`. */
 export type Column<T> = {
   /** Its heading, different for each column of a table. */
@@ -35,6 +38,8 @@ export type Column<T> = {
   cell: (row: T) => ComponentChildren
   /** What rows are sorted by when its header is pressed; absent: it sorts nothing. */
   sortBy?: (row: T) => string | number | null | undefined
+  /** The orders in which the server lists rows by this column, for the header of a list in pages. */
+  orders?: readonly Order[]
   /** Header and cells are aligned right, as numbers are. */
   right?: boolean
   /** Further classes of its cells. */
@@ -79,20 +84,37 @@ function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], order: str
   return order.startsWith('-') ? inOrder.toReversed() : inOrder
 }
 
-/** A header that sorts: first upwards, numbers downwards, and the other way when pressed again. */
-function Header<T>({ column, field }: { column: Column<T>; field: string }) {
+/** What the server's order of a list in pages is called in the address. */
+const SERVER_FIELD = 'sort'
+
+/** The orders of a column, that of the first press first: upwards, but numbers downwards. */
+function ordersOf<T>({ header, right, sortBy, orders = [] }: Column<T>): readonly Order[] {
+  if (!sortBy) return orders
+  const both: Order[] = [
+    [header, 'ascending'],
+    [`-${header}`, 'descending'],
+  ]
+  return right ? both.toReversed() : both
+}
+
+/** A header that sorts, and the other way when pressed again. A list in pages begins at its first page then. */
+function Header<T>({ column, field: own }: { column: Column<T>; field: string }) {
   const { path, query, route } = useLocation()
   const { header, hidden, right, sortBy } = column
-  const order = query[field]
-  const isBy = order === header || order === `-${header}`
-  const direction = !isBy ? undefined : order.startsWith('-') ? 'descending' : 'ascending'
-  const next = !isBy ? (right ? `-${header}` : header) : order === header ? `-${header}` : header
+  const field = sortBy ? own : SERVER_FIELD
+  const orders = ordersOf(column)
+  const at = orders.findIndex(([name]) => name === query[field])
+  const direction = orders[at]?.[1]
+  const sort = (): void => {
+    const next = { [field]: orders[(at + 1) % orders.length]![0], ...(!sortBy && { cursor: undefined }) }
+    route(withFields(path, query, next), true)
+  }
   return (
     <th scope="col" role="columnheader" class={right && !hidden ? 'right' : undefined} aria-sort={direction}>
       {hidden ? (
         <span class="hidden">{header}</span>
-      ) : sortBy ? (
-        <button type="button" class="sorts" onClick={() => route(withFields(path, query, { [field]: next }), true)}>
+      ) : orders.length > 0 ? (
+        <button type="button" class="sorts" onClick={sort}>
           {header}
           <span aria-hidden="true">{direction === undefined ? '' : direction === 'ascending' ? ' ▲' : ' ▼'}</span>
         </button>

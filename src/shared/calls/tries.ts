@@ -2,6 +2,7 @@
 import { SUCCESS } from '../platform/errors.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { CallId } from '../platform/ids.ts'
+import { publicId } from '../platform/ids.ts'
 
 /**
  * One request to an upstream. `status`: of HTTP; null if it did not answer. `error`: the kind of its failure and the
@@ -58,6 +59,23 @@ export async function triesOfCall(db: Db, id: CallId): Promise<CallTry[]> {
   if (status !== 'succeeded' || tries !== null || !upstream || !startedAt || !endedAt) return []
   const ms = endedAt.getTime() - startedAt.getTime()
   return [{ upstream, key, status: SUCCESS, error: null, ms, at: startedAt.toISOString() }]
+}
+
+/** A failed try, and the call that it was for. */
+export type FailedTry = CallTry & { call: string }
+
+/** Reads the failed tries of the last calls that ended with any, newest first; @param calls how many of these */
+export async function lastFailedTries(db: Db, calls: number): Promise<FailedTry[]> {
+  const rows = await db('call_tries')
+    .orderBy('expires_at', 'desc')
+    .limit(calls)
+    .select<{ call_id: CallId; tries: CallTry[] }[]>('call_id', 'tries')
+  return rows.flatMap(({ call_id: id, tries }) =>
+    tries
+      .filter(({ error }) => error !== null)
+      .toReversed()
+      .map((one) => ({ ...one, call: publicId('call', id) })),
+  )
 }
 
 /** The keys of open tasks, with how many each has made. */

@@ -17,6 +17,7 @@ import type {
   WrittenModel,
 } from './catalogue.ts'
 import { DEFAULT_KEY, catalogueSchema, keysFor } from './catalogue.ts'
+import type { Fault, ValidCatalogue } from './faults.ts'
 import { BadCatalogue, faultsOfShape, refusedOf, privateUpstreams } from './faults.ts'
 import { faultsOfRules } from './route-rules.ts'
 
@@ -138,15 +139,22 @@ const poolsOf = (file: z.infer<typeof catalogueSchema>, upstreams: ReadonlyMap<s
     ]),
   )
 
-/** A sentence for each key of a catalogue whose variable has no value here. */
-export const missingKeys = ({ pools }: Pick<Catalogue, 'pools'>): string[] =>
+/** Every key of a catalogue whose variable has no value here. */
+export const missingKeys = ({ pools }: Pick<Catalogue, 'pools'>): Fault[] =>
   [...pools].flatMap(([upstream, keys]) =>
     keys
       .filter(({ configured }) => !configured)
-      .map(
-        ({ name }) => `The key "${name}" of the upstream "${upstream}" is not configured: its variable has no value.`,
-      ),
+      .map(({ name }) => ({
+        path: `upstreams.${upstream}`,
+        message: `the key "${name}" is not configured: its variable has no value`,
+      })),
   )
+
+/** What an operator should know of a valid content, and may apply all the same. */
+export const warningsOf = (content: unknown, secretOf: Config['secretOf']): Fault[] => [
+  ...privateUpstreams((content as ValidCatalogue).upstreams),
+  ...missingKeys(parseCatalogue(content, { version: 0, createdAt: 0 }, secretOf)),
+]
 
 /**
  * Warnings about a catalogue, one sentence each: what of it is not used, because the version is older than the rule

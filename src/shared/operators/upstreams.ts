@@ -1,6 +1,8 @@
 /** Upstreams as operators see them: what their calls came to, and when their circuits opened. */
 import type { UpstreamHour } from '../reports/last-day.ts'
 import { keysOfLastHour, upstreamHours, upstreamsOfLastHour } from '../reports/last-day.ts'
+import type { FailedTry } from '../calls/tries.ts'
+import { lastFailedTries } from '../calls/tries.ts'
 import type { NamedKey } from '../catalogue/catalogue.ts'
 import type { KeyStanding, KeyStates } from './key-states.ts'
 import { standingOf } from './key-states.ts'
@@ -20,6 +22,8 @@ export type UpstreamReport = {
   hours: HourReport[]
   /** The keys of the catalogue; none of an upstream that is no longer in it. */
   keys: KeyReport[]
+  /** The newest failed requests to it. */
+  failures: FailedTry[]
 }
 
 /** A key of an upstream, with its requests of the last hour. */
@@ -35,15 +39,20 @@ export type KnownKeys = {
 const HOUR_MS = 3_600_000
 const HOURS = 24
 
+/** Among how many failed calls the failures of upstreams are looked for, and how many each is shown with. */
+const FAILED_CALLS = 200
+const FAILURES = 5
+
 /** What the calls of the last day show of upstreams. */
 export async function readUpstreamCalls(db: Db) {
-  const [last, calls, openings, keys] = await Promise.all([
+  const [last, calls, openings, keys, failures] = await Promise.all([
     upstreamsOfLastHour(db),
     upstreamHours(db),
     openingsOfDay(db),
     keysOfLastHour(db),
+    lastFailedTries(db, FAILED_CALLS),
   ])
-  return { last, calls, openings, keys }
+  return { last, calls, openings, keys, failures }
 }
 
 /**
@@ -51,7 +60,7 @@ export async function readUpstreamCalls(db: Db) {
  * by name.
  */
 export function reportUpstreams(
-  { last, calls, openings, keys: asked }: Awaited<ReturnType<typeof readUpstreamCalls>>,
+  { last, calls, openings, keys: asked, failures }: Awaited<ReturnType<typeof readUpstreamCalls>>,
   { pools, states, disabled }: KnownKeys,
   now = Date.now(),
 ): UpstreamReport[] {
@@ -75,6 +84,7 @@ export function reportUpstreams(
       openedAt: opened.at(-1)?.last.toISOString() ?? null,
       hours: hoursOf(now, served, opened),
       keys: (pools.get(upstream) ?? []).map((one) => reportOf(upstream, one)),
+      failures: failures.filter((one) => one.upstream === upstream).slice(0, FAILURES),
     }
   })
 }

@@ -46,6 +46,15 @@ describe(PATH, () => {
     const [a, b] = keysOf('pool')
     expect(a).to.include({ state: 'ok', calls: 3, failures: 0 })
     expect(b).to.include({ state: 'off', reason: 'refused', calls: 1, failures: 1 })
+    const { failures } = json.data.find(({ upstream }: { upstream: string }) => upstream === 'pool')
+    expect(failures).to.have.length(1)
+    expect(failures[0]).to.include({ upstream: 'pool', key: 'b', status: 401 })
+    const { json: called } = await ask('GET', `/api/operator/calls/${failures[0].call}`)
+    const tried = called.attempts.map(({ key, status }: { key: string; status: number }) => [key, status])
+    expect(tried).to.deep.equal([
+      ['b', 401],
+      ['a', 200],
+    ])
     const iso = new Date(until).toISOString()
     expect(keysOf('sandbox')[0]).to.deep.include({
       state: 'cooling',

@@ -79,18 +79,26 @@ export const Standing = ({ account }: { account: OperatedAccount }) => (
 const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
   {
     header: 'Account',
+    orders: [['email', 'ascending']],
     cell: (account) => <AccountLink id={account.id} email={account.email} name={account.name} />,
   },
   { header: 'Name', cell: ({ displayName }) => displayName },
   { header: 'Status', cell: (account) => <Standing account={account} /> },
-  { header: 'Credits', right: true, cell: (account) => <Amount value={account.credits} /> },
+  {
+    header: 'Credits',
+    right: true,
+    orders: [['credits', 'descending']],
+    cell: (account) => <Amount value={account.credits} />,
+  },
   {
     header: 'Debt',
     right: true,
+    orders: [['debt', 'descending']],
     cell: ({ debt }) => (debt > 0 ? <Amount value={debt} /> : ''),
   },
   {
     header: 'Last call',
+    orders: [['lastCall', 'descending']],
     cell: ({ id, lastCallAt }) =>
       lastCallAt ? (
         <a href={`/operator/calls?account=${id}`}>
@@ -100,7 +108,14 @@ const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
         'never'
       ),
   },
-  { header: 'Joined', cell: (account) => <Time iso={account.createdAt} /> },
+  {
+    header: 'Joined',
+    orders: [
+      ['newest', 'descending'],
+      ['oldest', 'ascending'],
+    ],
+    cell: (account) => <Time iso={account.createdAt} />,
+  },
 ]
 
 const AccountTable = ({ accounts }: { accounts: ListedAccount[] }) => (

@@ -20,6 +20,7 @@ import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { TimeRange } from '../../parts/time-range.tsx'
 import { useLoad } from '../../state/load.ts'
+import { Attempts } from './attempts.tsx'
 
 const PATH = '/operator/calls'
 
@@ -159,6 +160,7 @@ function CallDrawer({ id, close }: { id: string; close: () => void }) {
           )}
           <ErrorNote call={data.call} />
           <Trail details={data} />
+          <Attempts attempts={data.attempts} />
           <Receipt details={data} />
           <Facts call={data.call} />
           <p>

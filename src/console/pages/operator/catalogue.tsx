@@ -19,6 +19,7 @@ import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
+import { CatalogueForms } from './catalogue-forms.tsx'
 import { placeOf, withoutPath } from './places.ts'
 import { PriceForm } from './price-form.tsx'
 
@@ -149,7 +150,10 @@ function Sides({ text, edit }: { text: string; edit: (text: string) => void }) {
   return (
     <div class="columns">
       {given.fault === null ? (
-        <PriceForm catalogue={given.catalogue} change={(next) => edit(textOf(next))} />
+        <div>
+          <CatalogueForms catalogue={given.catalogue} change={(next) => edit(textOf(next))} />
+          <PriceForm catalogue={given.catalogue} change={(next) => edit(textOf(next))} />
+        </div>
       ) : (
         <ErrorMessage problem={given.fault} />
       )}
@@ -169,9 +173,7 @@ function Findings({ check: { version, faults, losses, warnings, changes }, catal
     <div role="status" data-testid="findings">
       {faults.length > 0 && <Places title="It cannot be applied" places={faults} catalogue={catalogue} />}
       {losses.length > 0 && <Places title="It sells below its cost" places={losses} catalogue={catalogue} />}
-      {warnings.length > 0 && (
-        <Places title="Who fetches the images of customers?" places={warnings} catalogue={catalogue} />
-      )}
+      {warnings.length > 0 && <Places title="It can be applied, but" places={warnings} catalogue={catalogue} />}
       {faults.length === 0 && <Changes title={`Compared with version ${version}`} changes={changes} />}
     </div>
   )

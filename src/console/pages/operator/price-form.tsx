@@ -6,9 +6,8 @@ import { asList, isFields } from '../../../shared/platform/fields.ts'
 import { useId } from 'preact/hooks'
 import { isModality } from '../../../shared/terms/kinds.ts'
 import { priceText, pricedAs } from '../../parts/format.ts'
-
-/** The place of a number in the catalogue: `['models', 0, 'pricing', 'input']`. */
-type Path = readonly (string | number)[]
+import type { Path } from './catalogue-edits.ts'
+import { withValue } from './catalogue-edits.ts'
 
 type Price = { path: Path; name: string; value: unknown }
 
@@ -36,16 +35,6 @@ function pricesOf(model: Fields, at: number): Price[] {
     const of = [row.resolution, row.size, row.quality].filter((one) => typeof one === 'string').join(', ')
     return [{ path: [...start, 'prices', nth, name], name: of === '' ? name : `${name} at ${of}`, value: row[name] }]
   })
-}
-
-/** A copy with another value at one place; undefined removes it. */
-function withValue(value: unknown, [step, ...rest]: Path, to: unknown): unknown {
-  if (step === undefined) return to
-  if (Array.isArray(value)) {
-    return value.map((one: unknown, index) => (index === step ? withValue(one, rest, to) : one))
-  }
-  const fields = isFields(value) ? value : {}
-  return { ...fields, [step]: withValue(fields[step], rest, to) }
 }
 
 /** A number, or what was typed instead, which the check names; nothing if the field is empty. */

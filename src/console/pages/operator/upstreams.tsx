@@ -8,10 +8,23 @@ import { counted, duration, localTime, number, share } from '../../parts/format.
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
+import type { Loaded } from '../../state/load.ts'
 import { useLoad } from '../../state/load.ts'
+import { Failures } from './attempts.tsx'
+import { UpstreamKeys } from './upstream-keys.tsx'
 
 export function UpstreamsSection() {
   const upstreams = useLoad('upstreams', getUpstreams)
+  return (
+    <>
+      <Health upstreams={upstreams} />
+      {upstreams.data && <UpstreamKeys upstreams={upstreams.data.data} reload={upstreams.reload} />}
+      {upstreams.data && <Failures upstreams={upstreams.data.data} />}
+    </>
+  )
+}
+
+function Health({ upstreams }: { upstreams: Loaded<Awaited<ReturnType<typeof getUpstreams>>> }) {
   return (
     <section class="panel">
       <div class="row between head">
@@ -24,7 +37,7 @@ export function UpstreamsSection() {
         A circuit opens after five failures in a row: for ten seconds its upstream is asked last, then once to see
         whether it is well again.
       </p>
-      <List of={upstreams} empty={<Empty title="No call ended in the last 24 hours" />}>
+      <List of={upstreams} empty={<Empty title="The catalogue has no upstreams" />}>
         {(items) => <UpstreamTable upstreams={items} />}
       </List>
     </section>

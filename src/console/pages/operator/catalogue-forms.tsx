@@ -1,0 +1,209 @@
+/**
+ * Forms that add and edit upstreams and models. They write into the text of the catalogue, which is then checked,
+ * compared and applied as a whole.
+ */
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Fields } from '../../../shared/platform/fields.ts'
+import { asFields, asList, isFields } from '../../../shared/platform/fields.ts'
+import type { Modality } from '../../../shared/terms/kinds.ts'
+import { MODALITIES } from '../../../shared/terms/kinds.ts'
+import { Dialog } from '../../parts/dialogs.tsx'
+import { Check, Choice, Field, fieldsOf } from '../../parts/forms.tsx'
+import { MODALITY_WORDS } from '../../parts/format.ts'
+import { PRICE_FIELDS, withModel, withUpstream } from './catalogue-edits.ts'
+import type { Texts } from './catalogue-edits.ts'
+
+type Props = { catalogue: unknown; change: (catalogue: unknown) => void }
+
+/** What is edited: an upstream by its name, a model by its place; null for a new one. */
+type Edited = { upstream: string | null } | { model: number | null }
+
+export function CatalogueForms({ catalogue, change }: Props) {
+  const [edited, setEdited] = useState<Edited | null>(null)
+  const { upstreams, models } = asFields(catalogue)
+  const names = Object.keys(asFields(upstreams))
+  const close = (): void => setEdited(null)
+  return (
+    <>
+      <Things kind="upstream" names={names} edit={(at) => setEdited({ upstream: at === null ? null : names[at]! })} />
+      <Things
+        kind="model"
+        names={asList(models).map((model) => String(asFields(model).id))}
+        edit={(model) => setEdited({ model })}
+      />
+      {edited && 'upstream' in edited && (
+        <UpstreamForm catalogue={catalogue} change={change} name={edited.upstream} close={close} />
+      )}
+      {edited && 'model' in edited && (
+        <ModelForm catalogue={catalogue} change={change} at={edited.model} close={close} />
+      )}
+    </>
+  )
+}
+
+type ThingsProps = { kind: 'upstream' | 'model'; names: string[]; edit: (at: number | null) => void }
+
+/** A button for each upstream or model, and one for a new one. */
+const Things = ({ kind, names, edit }: ThingsProps) => (
+  <div class="row things" role="group" aria-label={kind === 'upstream' ? 'Upstreams' : 'Models'}>
+    <strong>{kind === 'upstream' ? 'Upstreams' : 'Models'}</strong>
+    {names.map((name, at) => (
+      <button
+        key={`${at} ${name}`}
+        type="button"
+        class="small quiet"
+        aria-label={`Edit the ${kind} ${name}`}
+        onClick={() => edit(at)}
+      >
+        {name}
+      </button>
+    ))}
+    <button type="button" class="small" onClick={() => edit(null)}>
+      Add {kind === 'upstream' ? 'an upstream' : 'a model'}
+    </button>
+  </div>
+)
+
+/** The protocols that upstreams speak. */
+const PROTOCOLS: readonly (readonly [string, string])[] = [
+  ['openai', 'openai (and compatible servers)'],
+  ['anthropic', 'anthropic'],
+  ['responses', 'responses (OpenAI)'],
+  ['fal', 'fal'],
+  ['replicate', 'replicate'],
+  ['openrouter', 'openrouter'],
+]
+
+/** The value of a field as its text; empty where there is none. */
+const textOf = (fields: Fields, name: string): string => {
+  const value = fields[name]
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
+
+type DialogProps = { title: string; close: () => void; write: (texts: Texts) => void; children: ComponentChildren }
+
+/** A form in a dialog, which closes when it has been written. */
+const FormDialog = ({ title, close, write, children }: DialogProps) => (
+  <Dialog title={title} close={close}>
+    <form
+      onSubmit={(event) => {
+        write(fieldsOf(event))
+        close()
+      }}
+    >
+      {children}
+      <p class="soft">Nothing is applied yet: check and compare next.</p>
+      <button type="submit">Write into the catalogue</button>
+    </form>
+  </Dialog>
+)
+
+function UpstreamForm({ catalogue, change, name, close }: Props & { name: string | null; close: () => void }) {
+  const before = asFields(name === null ? undefined : asFields(asFields(catalogue).upstreams)[name])
+  return (
+    <FormDialog
+      title={name === null ? 'Add an upstream' : `Upstream ${name}`}
+      close={close}
+      write={(texts) => change(withUpstream(catalogue, name, texts))}
+    >
+      {name === null && <Field label="Name" name="name" required maxLength={100} />}
+      <Choice label="Protocol" name="protocol" options={PROTOCOLS} value={textOf(before, 'protocol') || 'openai'} />
+      <Field
+        label="Address"
+        name="baseUrl"
+        type="url"
+        required
+        placeholder="https://api.openai.com/v1"
+        defaultValue={textOf(before, 'baseUrl')}
+      />
+      {before.keys === undefined ? (
+        <Field
+          label="Variable of its key"
+          name="apiKeyEnv"
+          pattern="[A-Za-z_][A-Za-z0-9_]*"
+          placeholder="OPENAI_API_KEY"
+          defaultValue={textOf(before, 'apiKeyEnv')}
+          hint="The environment variable of web and workers that has the key. Leave empty if it needs none."
+        />
+      ) : (
+        <p class="soft">It has a pool of keys, which is edited as JSON.</p>
+      )}
+      <Field
+        label="Requests at once"
+        name="concurrency"
+        type="number"
+        min={1}
+        defaultValue={textOf(before, 'concurrency')}
+        hint="The most that it is sent at the same time. Leave empty for no limit of its own."
+      />
+    </FormDialog>
+  )
+}
+
+const KINDS: readonly (readonly [string, string])[] = MODALITIES.map((kind) => [kind, MODALITY_WORDS[kind]])
+
+function ModelForm({ catalogue, change, at, close }: Props & { at: number | null; close: () => void }) {
+  const { models, upstreams } = asFields(catalogue)
+  const before = asFields(at === null ? undefined : asList(models)[at])
+  return (
+    <FormDialog
+      title={at === null ? 'Add a model' : `Model ${String(before.id)}`}
+      close={close}
+      write={(texts) => change(withModel(catalogue, at, texts))}
+    >
+      {at === null && <Field label="ID" name="id" required maxLength={200} hint="What customers send as model." />}
+      <Field label="Name" name="name" maxLength={200} defaultValue={textOf(before, 'name')} />
+      <Field label="Description" name="description" maxLength={2000} defaultValue={textOf(before, 'description')} />
+      <Entries entries={asList(before.upstreams).filter(isFields)} names={Object.keys(asFields(upstreams))} />
+      {at === null ? <FirstPrice /> : <p class="soft">Its prices are in the list behind this form.</p>}
+      <Check name="enabled" checked={before.enabled !== false}>
+        Offered to customers
+      </Check>
+    </FormDialog>
+  )
+}
+
+/** The kind of a new model, and its price: alone, so that a change of the kind draws no other field anew. */
+function FirstPrice() {
+  const [kind, setKind] = useState<Modality>('chat')
+  return (
+    <>
+      <Choice
+        label="Kind"
+        name="modality"
+        options={KINDS}
+        value={kind}
+        onChange={(event) => setKind(event.currentTarget.value as Modality)}
+      />
+      {PRICE_FIELDS[kind].map(([name, label]) => (
+        <Field key={`${kind} ${name}`} label={label} name={name} type="number" min={0} step={1} required />
+      ))}
+    </>
+  )
+}
+
+/** The upstreams of a model in their order, and a place for one more. */
+const Entries = ({ entries, names }: { entries: Fields[]; names: string[] }) => (
+  <>
+    {[...entries, {}].map((entry, at) => {
+      const which = at === 0 ? '' : ` ${at + 1}`
+      return (
+        <div key={at} class="pair">
+          <Choice
+            label={`Upstream${which}`}
+            name={`upstream-${at}`}
+            options={[['', 'None'], ...names.map((name) => [name, name] as const)]}
+            value={textOf(entry, 'upstream')}
+          />
+          <Field
+            label={`Its name there${which}`}
+            name={`model-${at}`}
+            maxLength={200}
+            defaultValue={textOf(entry, 'model')}
+          />
+        </div>
+      )
+    })}
+  </>
+)
