@@ -125,6 +125,40 @@ export function addressNotice(baseUrl: string, { address, step }: MailDetails): 
   })
 }
 
+/** What changed of how a user signs in, as the subject and the sentence of a mail. */
+const SIGN_IN_CHANGES: Record<string, { subject: string; sentence: string }> = {
+  totp_added: {
+    subject: 'An authenticator app was added',
+    sentence: 'Signing in needs a code of the app from now on. All other sessions have ended.',
+  },
+  totp_removed: {
+    subject: 'The authenticator app was removed',
+    sentence: 'Signing in no longer needs a code. The recovery codes no longer work.',
+  },
+  recovery_code_used: {
+    subject: 'A recovery code was used',
+    sentence: 'Somebody signed in with your password and a recovery code, which does not work again.',
+  },
+  second_factor_reset: {
+    subject: 'The second factor was removed by an operator',
+    sentence: 'Signing in needs your password alone. All sessions have ended.',
+  },
+}
+
+/** Notifies a user that how they sign in has changed. `details`: the change. */
+export function signInMail(baseUrl: string, { change }: MailDetails): MailContent {
+  const { subject, sentence } = SIGN_IN_CHANGES[String(change)]!
+  return write({
+    subject: `${subject} (${PRODUCT})`,
+    paragraphs: [`${subject}, of your account at ${baseUrl}.`, sentence],
+    action: { label: 'Open settings', url: `${baseUrl}/settings` },
+    closing: [
+      'If that was not you, change your password now, and contact the operator of this service. If it was, you do ' +
+        'not need to do anything.',
+    ],
+  })
+}
+
 /** A number of credits as people read it: 10,500. */
 const counted = (credits: MailDetails[string] | undefined): string => Number(credits).toLocaleString('en')
 
