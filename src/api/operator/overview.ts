@@ -127,7 +127,7 @@ async function read(deps: Deps): Promise<z.input<typeof overview>> {
     paymentsInReview,
     received,
     mails,
-    oldest,
+    oldestOf,
     jobs,
   ] = await Promise.all([
     tallyLastDay(db, TOP),
@@ -137,7 +137,7 @@ async function read(deps: Deps): Promise<z.input<typeof overview>> {
     countReviews(db),
     receivedSince(db, MONTH_DAYS),
     mailBacklog(db),
-    oldestQueued(db),
+    oldestQueued(db) as Promise<Partial<Record<QueueName, number>>>,
     Promise.all(QUEUE_NAMES.map((name) => jobsOf(queues, name))),
   ])
   const holderOf = await holdersOf(
@@ -165,10 +165,7 @@ async function read(deps: Deps): Promise<z.input<typeof overview>> {
     queues: jobs.map((job) => ({
       ...job,
       failed: failed(job.queue),
-      oldestSeconds:
-        job.queue === 'mail'
-          ? mails.oldestDueSeconds
-          : ((oldest as Partial<Record<QueueName, number>>)[job.queue] ?? 0),
+      oldestSeconds: job.queue === 'mail' ? mails.oldestDueSeconds : (oldestOf[job.queue] ?? 0),
     })),
     deadMails: mails.dead,
     paymentsInReview,

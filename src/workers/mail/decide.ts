@@ -13,7 +13,7 @@ import { findUserByEmail, lockUser } from '../../shared/identity/users.ts'
 import type { Db, Trx } from '../../shared/platform/postgres/db.ts'
 import type { CountedKind } from '../../shared/mail/allowance.ts'
 import { countMail, lockMailbox, uncountMail } from '../../shared/mail/allowance.ts'
-import type { MailContent } from '../../shared/mail/templates.ts'
+import type { MailContent } from '../../shared/mail/render.ts'
 import {
   accessMail,
   addressMail,
