@@ -8,7 +8,7 @@ const LAYERS = [
   ['catalogue', 'chat'],
   ['identity'],
   ['calls', 'webhooks', 'action-log'],
-  ['replies', 'reports', 'payments'],
+  ['replies', 'reports', 'payments', 'sign-in'],
   ['operators', 'queues'],
   ['metrics'],
 ]

@@ -23,6 +23,7 @@ import * as leftCalls from './014_left_calls.ts'
 import * as upstreamKeys from './015_upstream_keys.ts'
 import * as receipts from './016_receipts.ts'
 import * as webhookTries from './017_webhook_tries.ts'
+import * as secondFactors from './018_second_factors.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -55,6 +56,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '015_upstream_keys': upstreamKeys,
   '016_receipts': receipts,
   '017_webhook_tries': webhookTries,
+  '018_second_factors': secondFactors,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

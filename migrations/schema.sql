@@ -553,7 +553,7 @@ CREATE TABLE mails (
   CONSTRAINT mails_pkey PRIMARY KEY (id),
   CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT mails_finished_or_not CHECK (((status = ANY (ARRAY['sent'::text, 'skipped'::text, 'dead'::text])) = (finished_at IS NOT NULL))),
-  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text, 'access'::text, 'key_rotated'::text, 'top_up_failed'::text, 'invitation'::text, 'webhook_off'::text]))) NOT VALID,
+  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text, 'access'::text, 'key_rotated'::text, 'top_up_failed'::text, 'invitation'::text, 'webhook_off'::text, 'sign_in_changed'::text]))) NOT VALID,
   CONSTRAINT mails_know_their_user CHECK (((kind = ANY (ARRAY['reset'::text, 'invitation'::text])) = (user_id IS NULL))),
   CONSTRAINT mails_note_length CHECK ((char_length(note) <= 500)),
   CONSTRAINT mails_recipient_is_lowercase CHECK (((recipient = lower(recipient)) AND ((length(recipient) >= 3) AND (length(recipient) <= 254)))),
@@ -615,7 +615,7 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'account_limited'::text, 'role_changed'::text, 'account_grouped'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text, 'upstream_key_disabled'::text, 'upstream_key_enabled'::text, 'upstream_key_tested'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'account_limited'::text, 'role_changed'::text, 'account_grouped'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text, 'upstream_key_disabled'::text, 'upstream_key_enabled'::text, 'upstream_key_tested'::text, 'totp_added'::text, 'totp_removed'::text, 'recovery_code_used'::text, 'second_factor_reset'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 CREATE INDEX operator_actions_action ON operator_actions USING btree (action, id DESC);
@@ -772,6 +772,15 @@ CREATE TABLE price_versions (
   CONSTRAINT price_versions_hash_whole CHECK ((hash ~ '^[0-9a-f]{64}$'::text))
 );
 
+-- Recovery codes that were not used. A used one is deleted.
+CREATE TABLE recovery_codes (
+  user_id uuid NOT NULL, -- Whose it is.
+  code_hash bytea NOT NULL, -- SHA-256 of the code: 80 random bits.
+  CONSTRAINT recovery_codes_pkey PRIMARY KEY (user_id, code_hash),
+  CONSTRAINT recovery_codes_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT recovery_codes_hash_is_sha256 CHECK ((octet_length(code_hash) = 32))
+);
+
 -- Codes that give credits. The code itself is never stored.
 CREATE TABLE redemption_codes (
   id uuid NOT NULL, -- UUIDv7; code_… in text.
@@ -819,6 +828,8 @@ CREATE TABLE sessions (
   created_at timestamptz NOT NULL DEFAULT now(), -- Login.
   last_seen_at timestamptz NOT NULL DEFAULT now(), -- Last request, to the minute.
   expires_at timestamptz NOT NULL, -- From then on the token is refused, by the clock of the database.
+  proved_at timestamptz, -- The last password since the login; null: none was asked for.
+  code_at timestamptz, -- The last code of an authenticator app since the login.
   CONSTRAINT sessions_pkey PRIMARY KEY (id),
   CONSTRAINT sessions_token_hash_key UNIQUE (token_hash),
   CONSTRAINT sessions_member_fkey FOREIGN KEY (user_id, account_id) REFERENCES members(user_id, account_id) ON DELETE CASCADE,
@@ -830,6 +841,33 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_account ON sessions USING btree (account_id);
 CREATE INDEX sessions_expiry ON sessions USING btree (expires_at);
 CREATE INDEX sessions_user ON sessions USING btree (user_id, id);
+
+-- Logins that wait for the second factor. A used one is deleted.
+CREATE TABLE sign_in_tickets (
+  token_hash bytea NOT NULL, -- SHA-256 of the ticket.
+  user_id uuid NOT NULL, -- Whose password was right.
+  browser_hash bytea NOT NULL, -- SHA-256 of the cookie of the browser that it belongs to.
+  failures integer NOT NULL DEFAULT 0, -- Wrong codes so far.
+  expires_at timestamptz NOT NULL, -- From then on it is refused.
+  CONSTRAINT sign_in_tickets_pkey PRIMARY KEY (token_hash),
+  CONSTRAINT sign_in_tickets_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT sign_in_tickets_browser_is_sha256 CHECK ((octet_length(browser_hash) = 32)),
+  CONSTRAINT sign_in_tickets_failures_few CHECK (((failures >= 0) AND (failures <= 4))),
+  CONSTRAINT sign_in_tickets_hash_is_sha256 CHECK ((octet_length(token_hash) = 32))
+);
+CREATE INDEX sign_in_tickets_expiry ON sign_in_tickets USING btree (expires_at);
+CREATE INDEX sign_in_tickets_user ON sign_in_tickets USING btree (user_id);
+
+-- The authenticator app of a user.
+CREATE TABLE totp_secrets (
+  user_id uuid NOT NULL, -- Whose it is.
+  secret bytea NOT NULL, -- Encrypted under APP_SECRET, for this user.
+  confirmed_at timestamptz, -- When a first code was right; null: it counts for nothing yet.
+  last_step bigint NOT NULL DEFAULT 0, -- The time step of the last accepted code: no earlier one is accepted.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was made.
+  CONSTRAINT totp_secrets_pkey PRIMARY KEY (user_id),
+  CONSTRAINT totp_secrets_user_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
 
 -- Files of forms while their call is open (src/shared/requests/uploads.ts); swept when it has ended.
 CREATE TABLE uploads (
@@ -852,6 +890,7 @@ CREATE TABLE users (
   email_verified_at timestamptz, -- When the address was proved; null while unverified.
   password_changed_at timestamptz NOT NULL DEFAULT now(), -- Reset links that were asked for before it are dead.
   created_at timestamptz NOT NULL DEFAULT now(), -- Registration.
+  has_second_factor boolean NOT NULL DEFAULT false, -- Whether a session needs one. Changed with the factors.
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_key UNIQUE (email),
   CONSTRAINT users_avatar_url_length CHECK ((char_length(avatar_url) <= 2048)),

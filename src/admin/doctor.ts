@@ -14,6 +14,7 @@ import { CHECK_MS, ServiceUnavailable, checkPostgres, checkRedis, within } from 
 import { createMailer } from '../shared/mail/mailer.ts'
 import { providerOf } from '../shared/payments/deps.ts'
 import type { Provider } from '../shared/payments/provider.ts'
+import { factorAdvice } from '../shared/sign-in/policy.ts'
 import { probeStorage } from '../shared/media/storage-check.ts'
 import { checkKey } from '../shared/operators/key-check.ts'
 import type { Report } from './command.ts'
@@ -157,7 +158,7 @@ function read(): Config | Finding {
 export async function doctor(db: Db): Promise<Report> {
   const config = read()
   const findings = 'says' in config ? [config] : await examine(db, config)
-  const warnings = 'says' in config ? [] : configWarnings(config, QUEUES)
+  const warnings = 'says' in config ? [] : [...configWarnings(config, QUEUES), ...factorAdvice(config)]
   const failed = findings.filter(({ ok }) => !ok).length
   return {
     json: { ok: failed === 0, findings, warnings },

@@ -41,6 +41,14 @@ import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { editMember, endMember, handOver, leaveOrganisation, showMembers } from './console/members.ts'
 import { endOrganisation, makeOrganisation, showAccounts, switchAccount } from './console/organisations.ts'
+import {
+  beginApp,
+  confirmApp,
+  passSecondFactor,
+  proveYourself,
+  removeApp,
+  showFactors,
+} from './console/second-factor.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
 import { showHourUsage, showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
 import { sendAgain, showDeliveries, showDelivery } from './console/webhook-deliveries.ts'
@@ -162,6 +170,12 @@ export const endpoints = [
   // `/api`: accounts, and how their users sign in.
   createAccount,
   login,
+  passSecondFactor,
+  showFactors,
+  beginApp,
+  confirmApp,
+  removeApp,
+  proveYourself,
   logout,
   showAccount,
   changeAccount,

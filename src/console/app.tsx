@@ -5,17 +5,20 @@ import type { ComponentType } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { exec } from 'preact-iso/router'
-import { hasEnded, token } from './state/session.ts'
+import { hasEnded, mustAddFactor, token } from './state/session.ts'
 import { isSiteKnown, site } from './state/site.ts'
 import { ForgotPage, NotFoundPage, SignInPage, SignUpPage } from './pages/signed-out.tsx'
 import { SignInAgain } from './pages/sign-in-again.tsx'
 import { AccessPage, NewAddressPage, ResetPage, VerifyPage } from './pages/mailed-links.tsx'
 import { lazyPage } from './parts/lazy.tsx'
+import { ProofDialog } from './parts/prove.tsx'
 import { PublicFrame } from './parts/public-frame.tsx'
 import type { PageProps } from './parts/route.ts'
 import { Managed } from './parts/managed.tsx'
 import { Shell } from './parts/shell.tsx'
 import { OverviewPage } from './pages/overview.tsx'
+
+const MustAddFactorPage = lazyPage(async () => (await import('./pages/must-add-factor.tsx')).MustAddFactorPage)
 
 /**
  * `managed`: the title of a page that is for owner and admins of the account alone. `open`: whether visitors see it who
@@ -117,6 +120,7 @@ export function App() {
         <inside.Component params={inside.params} query={query} />
       </PublicFrame>
     )
+  if (inside && mustAddFactor.value) return <MustAddFactorPage params={{}} query={query} />
   if (inside)
     return (
       <Shell path={path}>
@@ -124,6 +128,7 @@ export function App() {
           <inside.Component params={inside.params} query={query} />
         </Managed>
         {hasEnded.value && <SignInAgain />}
+        <ProofDialog />
       </Shell>
     )
   if (outside) return <outside.Component key={outside.pattern} params={outside.params} query={query} />

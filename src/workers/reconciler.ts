@@ -15,6 +15,8 @@ import { failpoint } from '../shared/platform/process/failpoints.ts'
 import { deleteOldNetworks } from '../shared/identity/login.ts'
 import { deleteExpiredInvitations } from '../shared/identity/invitations.ts'
 import { deleteExpiredSessions } from '../shared/identity/sessions.ts'
+import { deleteExpiredTickets } from '../shared/identity/tickets.ts'
+import { createTotpBox, resealTotpSecrets } from '../shared/sign-in/factors.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { nameInUrl } from '../shared/media/media.ts'
 import {
@@ -84,6 +86,7 @@ export function createReconciler(deps: WorkerDeps) {
     records: () => deleteOldRecords(deps),
     media: hourly(() => deps.results.sweep(deps.config.MEDIA_TTL_DAYS)),
     sessions: hourly(() => deleteExpiredSessions(deps.db)),
+    tickets: hourly(() => deleteExpiredTickets(deps.db)),
     invitations: hourly(() => deleteExpiredInvitations(deps.db)),
     loginNetworks: hourly(() => deleteOldNetworks(deps.db)),
     oldMails: hourly(() => deleteOldMails(deps.db)),
@@ -93,6 +96,7 @@ export function createReconciler(deps: WorkerDeps) {
     oldDeliveries: () => deleteOldDeliveries(deps.db, 10 * BATCH),
     oldNotices: hourly(() => deleteOldNotices(deps.db)),
     webhookSecrets: hourly(() => resealSecrets(deps.db, createSecretBox(deps.config))),
+    totpSecrets: hourly(() => resealTotpSecrets(deps.db, createTotpBox(deps.config))),
     oldEvents: hourly(() => deleteOldEvents(deps.db)),
     audit: () => auditWhenDue(deps),
   }

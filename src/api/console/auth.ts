@@ -10,13 +10,14 @@ import { logIn, networkHash } from '../../shared/identity/login.ts'
 import { changePassword } from '../../shared/identity/password-changes.ts'
 import { register } from '../../shared/identity/registration.ts'
 import { endSession } from '../../shared/identity/sessions.ts'
+import { FACTORS, factorNames, factorsOf } from '../../shared/sign-in/factors.ts'
 import { signupTerms } from '../../shared/identity/signup-credits.ts'
 import { presentActingUser, presentUser, requireMember, updateProfile } from '../../shared/identity/users.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
-import { done, ok, user, userAnswer } from '../endpoint/answer-schemas.ts'
+import { done, ok, signedIn, userAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { session } from '../endpoint/auth.ts'
+import { anySession, session } from '../endpoint/auth.ts'
 import { PASSWORD_ERRORS, avatarUrl, displayName, emailAddress, newPassword } from './account-fields.ts'
 import { enqueueMail } from './enqueue-mail.ts'
 import { logSecurity } from './security-log.ts'
@@ -25,12 +26,6 @@ const tag = 'Account'
 
 /** Of the endpoints of a user who is logged in. */
 const own = { tag, auth: session } as const
-
-const signedIn = z.strictObject({
-  ok,
-  token: z.string().meta({ description: 'The session token, valid for 7 days.' }),
-  user,
-})
 
 /** Creates an account and logs in. A verification mail is sent automatically. */
 export const createAccount = endpoint({
@@ -56,6 +51,14 @@ export const createAccount = endpoint({
   }
 })
 
+const secondStep = z
+  .strictObject({
+    ok,
+    secondFactor: z.array(z.enum(FACTORS)).meta({ description: 'What the login can be completed with.' }),
+    ticket: z.string().meta({ description: 'For `POST /api/auth/second-factor`, once, within 5 minutes.' }),
+  })
+  .meta({ id: 'SecondStep' })
+
 type LoginDeps = Pick<WebDeps, 'config' | 'db' | 'guesses' | 'log'>
 
 /** Opens a session. */
@@ -66,7 +69,8 @@ export const login = endpoint({
   summary: 'Log in',
   description:
     'After some wrong passwords for an address from several networks there is a pause with 429 `rate_limited`, which ' +
-    'grows to 15 minutes; never from a network that has logged in to the account before.',
+    'grows to 15 minutes; never from a network that has logged in to the account before. If the account has a second ' +
+    'factor, the answer has a ticket in place of a session, for the browser that gets its cookie.',
   auth: null,
   limits: [{ limit: 'logins', per: 'client' }],
   body: z
@@ -77,14 +81,22 @@ export const login = endpoint({
       password: z.string({ error: 'is required' }),
     })
     .meta({ id: 'LoginRequest' }),
-  answers: { 200: { description: 'The account and a new session.', schema: signedIn } },
+  answers: {
+    200: { description: 'The account and a new session, or a ticket.', schema: z.union([signedIn, secondStep]) },
+  },
   errors: ['invalid_request', 'invalid_credentials', 'account_suspended', 'overloaded'],
 }).handle(({ config, db, guesses, log }: LoginDeps) => async ({ body, request }) => {
   const device = request.device()
-  const outcome = await logIn(db, guesses, { ...body, device, network: networkHash(config.APP_SECRET, device.ip) })
+  const network = networkHash(config.APP_SECRET, device.ip)
+  const outcome = await logIn(db, guesses, { ...body, device, network, bind: request.bindBrowser })
   if ('refusal' in outcome) {
     logSecurity(log, request, 'login_refused', outcome.accountId, outcome.refusal)
     throw new ApiError(outcome.refusal)
+  }
+  if ('ticket' in outcome) {
+    const { ticket, user } = outcome
+    logSecurity(log, request, 'second_factor_asked', user.account_id)
+    return { ok: true, ticket, secondFactor: factorNames(await factorsOf(db, user.id)) }
   }
   logSecurity(log, request, 'logged_in', outcome.user.account_id)
   return { ok: true, token: outcome.token, user: presentUser(outcome.user) }
@@ -93,6 +105,7 @@ export const login = endpoint({
 /** Shows who is logged in. */
 export const showAccount = endpoint({
   ...own,
+  auth: anySession,
   method: 'get',
   path: '/api/auth/me',
   summary: 'Show the account',
@@ -127,6 +140,7 @@ export const changeAccount = endpoint({
 /** Ends the session that asks for it, and no other. */
 export const logout = endpoint({
   ...own,
+  auth: anySession,
   method: 'post',
   path: '/api/auth/logout',
   summary: 'Log out',

@@ -215,6 +215,13 @@ export const user = z
 /** A user. */
 export const userAnswer = z.strictObject({ ok, user })
 
+/** A user and their new session. */
+export const signedIn = z.strictObject({
+  ok,
+  token: z.string().meta({ description: 'The session token, valid for 7 days.' }),
+  user,
+})
+
 const tokens = z.int().nullable()
 
 /** The record of a call. */

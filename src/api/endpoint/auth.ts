@@ -8,6 +8,8 @@
  * | owner and admins | `manager`: members, invitations, the ledger, grants, billing, webhooks; and of what a `session`
  *   lists, that of all members |
  * | owner | `owner`: handing the account over |
+ *
+ * Where SECOND_FACTOR requires a second factor that a user has not set up, they may use what is for `anySession` alone.
  */
 import type { ParameterizedContext } from 'koa'
 import type { Principal } from '../../shared/identity/key-lookup.ts'
@@ -16,7 +18,6 @@ import type { MemberRole } from '../../shared/identity/members.ts'
 import type { LiveSession } from '../../shared/identity/sessions.ts'
 import { findSession } from '../../shared/identity/sessions.ts'
 import { roleOf } from '../../shared/identity/users.ts'
-import type { Db } from '../../shared/platform/postgres/db.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { tokenHeaders } from './allowances.ts'
 import type { Auth } from './declaration.ts'
@@ -25,30 +26,60 @@ import { clientAddress } from '../middleware/client-address.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** A user who is logged in. A suspended account's sessions have ended. */
-export const session: Auth<LiveSession> = {
+/**
+ * A user who is logged in, also one who must set up a second factor first. A suspended account's sessions have ended.
+ */
+export const anySession: Auth<LiveSession> = {
   scheme: 'sessionToken',
   errors: ['unauthorized', 'rate_limited'],
-  find:
-    ({ db }) =>
-    (ctx) =>
-      sessionOf(db, ctx),
+  find: (deps) => (ctx) => sessionOf(deps, ctx),
+}
+
+/** A user who is logged in. */
+export const session: Auth<LiveSession> = {
+  ...anySession,
+  errors: [...anySession.errors, 'second_factor_required'],
+  find: (deps) => async (ctx) => {
+    const found = await sessionOf(deps, ctx)
+    if (found.mustAddFactor) throw new ApiError('second_factor_required')
+    return found
+  },
+}
+
+/** As `anySession`, who logged in or gave their password within the last 5 minutes. */
+export const freshSession: Auth<LiveSession> = {
+  ...anySession,
+  errors: [...anySession.errors, 'proof_required'],
+  find: (deps) => async (ctx) => proven(await sessionOf(deps, ctx), 'isFresh'),
+}
+
+/** As `anySession`, who logged in, or gave their password or a code, within the last 15 minutes. */
+export const provenSession: Auth<LiveSession> = {
+  ...freshSession,
+  find: (deps) => async (ctx) => proven(await sessionOf(deps, ctx), 'isProven'),
+}
+
+/** @throws ApiError proof_required. */
+function proven(found: LiveSession, by: 'isFresh' | 'isProven'): LiveSession {
+  if (!found[by]) throw new ApiError('proof_required')
+  return found
 }
 
 /** A user who is logged in, and has one of these roles for the account that they act for at this moment. */
 const withRole = (...roles: MemberRole[]): Auth<LiveSession> => ({
-  scheme: 'sessionToken',
+  ...session,
   roles,
-  errors: ['unauthorized', 'forbidden', 'rate_limited'],
-  find:
-    ({ db }) =>
-    async (ctx) => {
-      const found = await sessionOf(db, ctx)
+  errors: [...session.errors, 'forbidden'],
+  find: (deps) => {
+    const find = session.find(deps)
+    return async (ctx) => {
+      const found = await find(ctx)
       if (!roles.includes(found.role)) {
         throw new ApiError('forbidden', { message: `This is for ${roles.join(' and ')} of the account.` })
       }
       return found
-    },
+    }
+  },
 })
 
 /** The owner and the admins of an account. */
@@ -59,30 +90,45 @@ export const owner = withRole('owner')
 
 /** A user whose role is `admin` at this moment. */
 export const operator: Auth<LiveSession> & { sees: 'others' } = {
-  scheme: 'sessionToken',
+  ...session,
   sees: 'others',
-  errors: ['unauthorized', 'forbidden', 'rate_limited'],
-  find:
-    ({ db }) =>
-    async (ctx) => {
-      const found = await sessionOf(db, ctx)
-      if ((await roleOf(db, found.userId)) !== 'admin') throw new ApiError('forbidden')
+  errors: [...session.errors, 'forbidden'],
+  find: (deps) => {
+    const find = session.find(deps)
+    return async (ctx) => {
+      const found = await find(ctx)
+      if ((await roleOf(deps.db, found.userId)) !== 'admin') throw new ApiError('forbidden')
       return found
-    },
+    }
+  },
+}
+
+/** An operator who has proved themselves within the last 15 minutes: a stolen session alone gives nothing away. */
+export const provenOperator: typeof operator = {
+  ...operator,
+  errors: [...operator.errors, 'proof_required'],
+  find: (deps) => {
+    const find = operator.find(deps)
+    return async (ctx) => proven(await find(ctx), 'isProven')
+  },
 }
 
 /** A user who is logged in; with `PUBLIC_CATALOGUE` also a visitor without a token: null. */
 export const visitor: Auth<LiveSession | null> = {
   scheme: 'sessionToken',
-  errors: ['unauthorized', 'rate_limited'],
-  find:
-    ({ db, config }) =>
-    async (ctx) =>
-      config.PUBLIC_CATALOGUE === 'on' && ctx.get('authorization') === '' ? null : sessionOf(db, ctx),
+  errors: session.errors,
+  find: (deps) => {
+    const find = session.find(deps)
+    const isOpen = deps.config.PUBLIC_CATALOGUE === 'on'
+    return async (ctx) => (isOpen && ctx.get('authorization') === '' ? null : find(ctx))
+  },
 }
 
-async function sessionOf(db: Db, ctx: ParameterizedContext<RequestState>): Promise<LiveSession> {
-  const found = await findSession(db, bearerToken(ctx.get('authorization')))
+async function sessionOf(
+  { db, config }: Pick<WebDeps, 'db' | 'config'>,
+  ctx: ParameterizedContext<RequestState>,
+): Promise<LiveSession> {
+  const found = await findSession(db, bearerToken(ctx.get('authorization')), config.SECOND_FACTOR)
   if (!found) {
     throw new ApiError('unauthorized', { message: 'The session token is unknown, expired or revoked. Log in again.' })
   }

@@ -111,6 +111,10 @@ export type RequestFacts = Trace & {
   device: () => Device
   /** The names of its body's fields, of those too that nothing reads. */
   sentFields: () => string[]
+  /** The secret of the browser's cookie; empty without one. */
+  browser: () => string
+  /** The same, of a cookie that the answer sets if there is none yet, and renews. */
+  bindBrowser: () => string
 }
 
 /** What a handler is given: only what was declared, checked and typed. */

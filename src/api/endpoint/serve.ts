@@ -17,6 +17,7 @@ import { recordView } from '../../shared/action-log/recorded-views.ts'
 import type { LiveSession } from '../../shared/identity/sessions.ts'
 import type { LimitUse } from './rate-limits.ts'
 import { viewOf } from '../operator/recorded-views.ts'
+import { bindBrowser, browserOf } from '../middleware/browser-cookie.ts'
 import { clientAddress, deviceOf } from '../middleware/client-address.ts'
 import { beginAt } from '../middleware/request-context.ts'
 import { onFinished } from '../server/on-finished.ts'
@@ -42,7 +43,6 @@ export function serveDeclared(
   deps: WebDeps,
   { writes = false } = {},
 ): Middleware<RequestState> {
-  const { TRUST_PROXY } = deps.config
   const find = declared.auth?.find(deps)
   const inTurn = turnsOf(declared, deps)
   const counters = countersOf(declared, deps)
@@ -57,7 +57,7 @@ export function serveDeclared(
     const params = declared.params && parseParams(declared.params, ctx.params)
     const query = declared.query && parseFields(declared.query, ctx.query)
     const body = bodySchema && parseFields(bodySchema, sent)
-    const input = { auth, params, query, body, request: factsOf(ctx, TRUST_PROXY, sent) }
+    const input = { auth, params, query, body, request: factsOf(ctx, deps.config, sent) }
     await inTurn(auth, async () => {
       const answer = await handler(input as never, ctx as Context & { state: RequestState })
       if (declared.views === 'accounts') await recordViewIn(declared, deps, input, answer)
@@ -179,11 +179,13 @@ function parseParams(schema: z.ZodObject, params: unknown): unknown {
   return parsed.data
 }
 
-const factsOf = (ctx: Request, trustedHops: number, sent: JsonObject = {}): RequestFacts => ({
+const factsOf = (ctx: Request, config: WebDeps['config'], sent: JsonObject = {}): RequestFacts => ({
   requestId: ctx.state.requestId,
   traceparent: ctx.state.traceparent,
-  device: () => deviceOf(ctx, trustedHops),
+  device: () => deviceOf(ctx, config.TRUST_PROXY),
   sentFields: () => Object.keys(sent),
+  browser: () => browserOf(ctx as Context, config),
+  bindBrowser: () => bindBrowser(ctx as Context, config),
 })
 
 /**

@@ -23,7 +23,7 @@ import { createCursors } from '../console/cursors.ts'
 import { creditAmount, moment, pageCursor, pageLimit, searchText, startOf, pathId } from '../endpoint/fields.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { operator } from '../endpoint/auth.ts'
+import { operator, provenOperator } from '../endpoint/auth.ts'
 import { fieldRefusal } from '../../shared/platform/field-errors.ts'
 import { listedAccount, operatedAccount, operatorAction } from './answers.ts'
 
@@ -123,6 +123,7 @@ const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
 /** Gives credits. */
 export const giveCredits = endpoint({
   ...accountPath,
+  auth: provenOperator,
   views: 'recorded',
   method: 'post',
   path: '/api/operator/accounts/:id/grants',

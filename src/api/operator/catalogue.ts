@@ -23,7 +23,7 @@ import { catalogueChanges as changes } from './catalogue-changes.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { wholeNumber } from '../endpoint/fields.ts'
-import { operator } from '../endpoint/auth.ts'
+import { operator, provenOperator } from '../endpoint/auth.ts'
 
 /** The most versions of one answer. */
 const LISTED = 100
@@ -152,6 +152,7 @@ export const checkCatalogue = endpoint({
 /** Applies a catalogue as a new version. */
 export const applyVersion = endpoint({
   ...declared,
+  auth: provenOperator,
   views: 'nobody',
   method: 'post',
   path: '/api/operator/catalogue',
@@ -215,6 +216,7 @@ export const showVersion = endpoint({
 export const rollBackTo = endpoint({
   ...declared,
   ...path,
+  auth: provenOperator,
   views: 'nobody',
   method: 'post',
   path: '/api/operator/catalogue/versions/:version/rollback',

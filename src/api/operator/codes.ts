@@ -12,7 +12,7 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { creditAmount, moment, startOf, pathId } from '../endpoint/fields.ts'
 import { fieldRefusal } from '../../shared/platform/field-errors.ts'
-import { operator } from '../endpoint/auth.ts'
+import { operator, provenOperator } from '../endpoint/auth.ts'
 import { accountName } from './answers.ts'
 
 const declared = { tag: 'Operators', auth: operator } as const
@@ -45,6 +45,7 @@ const futureOrNull = (date: Date | null, param: string): Date | null => {
 /** Makes a redemption code. The code itself is in this answer and nowhere else. */
 export const makeCode = endpoint({
   ...declared,
+  auth: provenOperator,
   views: 'nobody',
   method: 'post',
   path: '/api/operator/codes',
@@ -121,6 +122,7 @@ export const showDebts = endpoint({
 /** Lets a debt go. */
 export const forgiveDebtOf = endpoint({
   ...declared,
+  auth: provenOperator,
   views: 'recorded',
   method: 'post',
   path: '/api/operator/accounts/:id/forgive-debt',

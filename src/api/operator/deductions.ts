@@ -10,13 +10,13 @@ import { credits, id, ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { creditAmount, pathId } from '../endpoint/fields.ts'
-import { operator } from '../endpoint/auth.ts'
+import { provenOperator } from '../endpoint/auth.ts'
 
 /** Takes credits from an account. */
 export const takeCredits = endpoint({
   views: 'recorded',
   tag: 'Operators',
-  auth: operator,
+  auth: provenOperator,
   method: 'post',
   path: '/api/operator/accounts/:id/deductions',
   summary: 'Deduct credits',

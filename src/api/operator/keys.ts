@@ -14,7 +14,7 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { checkLimits, keyAnswer, keyChangesBody, listedKeys, shownKey, warningsOf } from '../endpoint/key-schemas.ts'
 import { pathId } from '../endpoint/fields.ts'
-import { operator } from '../endpoint/auth.ts'
+import { operator, provenOperator } from '../endpoint/auth.ts'
 import { standingOfKey } from '../../shared/identity/api-keys.ts'
 
 const declared = { tag: 'Operators', auth: operator } as const
@@ -38,6 +38,7 @@ export const showKeysOf = endpoint({
 /** Changes the name or the limits of any key. */
 export const limitKey = endpoint({
   ...onKey,
+  auth: provenOperator,
   views: 'recorded',
   method: 'patch',
   path: '/api/operator/keys/:id',
@@ -63,6 +64,7 @@ export const limitKey = endpoint({
 /** Ends the secret of any key. Its owner makes another one, which no operator sees. */
 export const endSecretOf = endpoint({
   ...onKey,
+  auth: provenOperator,
   views: 'recorded',
   method: 'post',
   path: '/api/operator/keys/:id/rotate',
@@ -84,6 +86,7 @@ export const endSecretOf = endpoint({
 /** Revokes any key for good. */
 export const endAnyKey = endpoint({
   ...onKey,
+  auth: provenOperator,
   views: 'recorded',
   method: 'delete',
   path: '/api/operator/keys/:id',

@@ -11,6 +11,7 @@ import { cachedReading } from '../../shared/platform/process/cached.ts'
 import { givenSince } from '../../shared/ledger/sums.ts'
 import { mailBacklog } from '../../shared/mail/mails.ts'
 import { holdersOf } from '../../shared/operators/accounts.ts'
+import { factorAdvice } from '../../shared/sign-in/policy.ts'
 import { countReviews, receivedSince } from '../../shared/payments/orders.ts'
 import { credits, id, ok, time } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -84,6 +85,7 @@ const overview = z
         sellsCredits: z.boolean(),
       })
       .meta({ description: 'What is configured of what customers need.' }),
+    advice: z.array(z.string()).meta({ description: 'What the configuration should have, a sentence each.' }),
     dashboard: z.string().nullable().meta({ description: 'Where the dashboard of the queues is, if it is offered.' }),
   })
   .meta({ id: 'OperatorOverview' })
@@ -125,7 +127,7 @@ async function read(deps: Deps): Promise<z.input<typeof overview>> {
     paymentsInReview,
     received,
     mails,
-    oldest,
+    oldestOf,
     jobs,
   ] = await Promise.all([
     tallyLastDay(db, TOP),
@@ -135,7 +137,7 @@ async function read(deps: Deps): Promise<z.input<typeof overview>> {
     countReviews(db),
     receivedSince(db, MONTH_DAYS),
     mailBacklog(db),
-    oldestQueued(db),
+    oldestQueued(db) as Promise<Partial<Record<QueueName, number>>>,
     Promise.all(QUEUE_NAMES.map((name) => jobsOf(queues, name))),
   ])
   const holderOf = await holdersOf(
@@ -163,15 +165,13 @@ async function read(deps: Deps): Promise<z.input<typeof overview>> {
     queues: jobs.map((job) => ({
       ...job,
       failed: failed(job.queue),
-      oldestSeconds:
-        job.queue === 'mail'
-          ? mails.oldestDueSeconds
-          : ((oldest as Partial<Record<QueueName, number>>)[job.queue] ?? 0),
+      oldestSeconds: job.queue === 'mail' ? mails.oldestDueSeconds : (oldestOf[job.queue] ?? 0),
     })),
     deadMails: mails.dead,
     paymentsInReview,
     received,
     setup: setupOf(deps),
+    advice: factorAdvice(deps.config),
     dashboard: config.DASHBOARD_PASSWORD ? DASHBOARD_PATH : null,
   }
 }

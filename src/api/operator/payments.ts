@@ -24,7 +24,7 @@ import { createCursors } from '../console/cursors.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { pageCursor, pageLimit, searchText, pathId } from '../endpoint/fields.ts'
-import { operator } from '../endpoint/auth.ts'
+import { operator, provenOperator } from '../endpoint/auth.ts'
 import { accountName } from './answers.ts'
 
 const declared = { tag: 'Operators', auth: operator, offered: sells } as const
@@ -148,6 +148,7 @@ export const syncAnyPayment = endpoint({
 /** Refunds a payment, or part of it. */
 export const refundAnyPayment = endpoint({
   ...declared,
+  auth: provenOperator,
   views: 'recorded',
   method: 'post',
   path: '/api/operator/payments/:id/refund',
@@ -177,6 +178,7 @@ export const refundAnyPayment = endpoint({
 /** Ends a review. */
 export const resolveAnyPayment = endpoint({
   ...declared,
+  auth: provenOperator,
   views: 'recorded',
   method: 'post',
   path: '/api/operator/payments/:id/resolve',

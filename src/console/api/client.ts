@@ -2,7 +2,8 @@
  * Requests to the console API.
  */
 import type { ErrorCode } from '../../shared/platform/errors.ts'
-import { endSession, token } from '../state/session.ts'
+import { askForProof } from '../state/proof.ts'
+import { endSession, mustAddFactor, token } from '../state/session.ts'
 import { requestOf } from './requests.ts'
 
 /**
@@ -49,12 +50,23 @@ const UNREACHABLE = 'The server cannot be reached right now. Try again in a mome
 
 type Fields = Record<string, unknown>
 
-/** Sends a request with the session token, if there is one. @throws Problem; forgets a session that has ended. */
-export const send = <Body>(method: string, path: string, fields?: Fields): Promise<Body> =>
-  request(
-    (sent) => fetch(path, requestOf(method, sent, fields)),
-    (response) => response.json() as Promise<Body>,
-  )
+/**
+ * Sends a request with the session token, if there is one; again after a proof, where the server asks for one.
+ * @throws Problem; forgets a session that has ended.
+ */
+export async function send<Body>(method: string, path: string, fields?: Fields): Promise<Body> {
+  const once = (): Promise<Body> =>
+    request(
+      (sent) => fetch(path, requestOf(method, sent, fields)),
+      (response) => response.json() as Promise<Body>,
+    )
+  try {
+    return await once()
+  } catch (thrown) {
+    if (problemOf(thrown).code !== 'proof_required' || !(await askForProof())) throw thrown
+    return once()
+  }
+}
 
 /** Fetches a file with the session token. @throws Problem; forgets a session that has ended. */
 export const fetchFile = (path: string): Promise<Blob> =>
@@ -88,6 +100,7 @@ function failed(
   if (error === 'unauthorized' && sent !== null && sent === token.value) {
     endSession()
   }
+  if (error === 'second_factor_required') mustAddFactor.value = true
   if (status === 429) return new Problem(error, waitText(Number(headers.get('retry-after'))))
   if (status >= 500 && error !== 'payments_unavailable') return new Problem(error, UNREACHABLE)
   return new Problem(error, message)

@@ -35,8 +35,11 @@ export type Asked<Name extends EndpointName> = Part<Endpoints[Name], 'params'> &
 export type Answered<Name extends EndpointName> = Endpoints[Name] extends {
   answers: { 200: { schema: infer S extends z.ZodType } }
 }
-  ? Omit<z.output<S>, 'ok'>
+  ? WithoutOk<z.output<S>>
   : never
+
+/** Of each of several possible answers. */
+type WithoutOk<Answer> = Answer extends unknown ? Omit<Answer, 'ok'> : never
 
 /** The rows of an endpoint that answers with a list. */
 export type RowOf<Name extends EndpointName> = Answered<Name> extends { data: (infer Row)[] } ? Row : never

@@ -42,6 +42,15 @@ type BodyOf<Name extends Parameters<typeof ask>[0]> = Asked<Name> extends { body
 
 export const signUp = (body: BodyOf<'POST /api/auth/register'>) => ask('POST /api/auth/register', { body })
 export const signIn = (body: BodyOf<'POST /api/auth/login'>) => ask('POST /api/auth/login', { body })
+/** A sign-in that needs a second step. */
+export type SecondStep = Extract<Answered<'POST /api/auth/login'>, { ticket: string }>
+export const passSecondFactor = (body: BodyOf<'POST /api/auth/second-factor'>) =>
+  ask('POST /api/auth/second-factor', { body })
+export const getFactors = () => ask('GET /api/auth/second-factor')
+export const beginApp = () => ask('POST /api/auth/totp')
+export const confirmApp = (code: string) => ask('POST /api/auth/totp/confirm', { body: { code } })
+export const removeApp = () => removal(ask('DELETE /api/auth/totp'))
+export const prove = (body: BodyOf<'POST /api/auth/proof'>) => ask('POST /api/auth/proof', { body })
 /** Ends a session, which need not be that of this page any more. */
 export const signOut = (session: string | null) => fetch('/api/auth/logout', requestOf('POST', session))
 export const verify = (token: string) => ask('POST /api/email/verify', { body: { token } })

@@ -9,11 +9,14 @@ export function withQuery(path: string, query: Query): string {
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
 }
 
-/** A request with the session token, if there is one, and with `fields` as JSON. */
+/**
+ * A request with the session token, if there is one, and with `fields` as JSON. The one cookie binds a sign-in to this
+ * browser.
+ */
 export const requestOf = (method: string, token: string | null, fields?: Record<string, unknown>): RequestInit => ({
   method,
   cache: 'no-store',
-  credentials: 'omit',
+  credentials: 'same-origin',
   headers: {
     ...(fields && { 'content-type': 'application/json' }),
     ...(token !== null && { authorization: `Bearer ${token}` }),

@@ -2,17 +2,22 @@
  * A session ends after its time, or is ended elsewhere. The page and what was typed into it stay, and the same person
  * signs in over it.
  */
-import { signIn } from '../api/endpoints.ts'
 import { Dialog } from '../parts/dialogs.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
+import { SecondStep, useSignIn } from '../parts/second-step.tsx'
 import { forgetToken, keepToken, signedInAs, staysSignedIn } from '../state/session.ts'
 
 export function SignInAgain() {
   const { busy, problem, submits } = useSubmit()
   const email = signedInAs.value ?? ''
-  const submit = submits(async ({ password = '' }) =>
-    keepToken((await signIn({ email, password })).token, staysSignedIn()),
-  )
+  const { waiting, begin, ...second } = useSignIn(keepToken)
+  const submit = submits(({ password = '' }) => begin({ email, password }, staysSignedIn()))
+  if (waiting)
+    return (
+      <Dialog title="Sign in again" close={() => {}} keep>
+        <SecondStep waiting={waiting} {...second} />
+      </Dialog>
+    )
   return (
     <Dialog title="Sign in again" close={() => {}} keep>
       <p class="soft">Your session has ended. Sign in again to continue: what you have typed is still there.</p>

@@ -4,9 +4,10 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import { forgot, signIn, signUp } from '../api/endpoints.ts'
+import { forgot, signUp } from '../api/endpoints.ts'
 import { Brand } from '../parts/brand.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
+import { SecondStep, useSignIn } from '../parts/second-step.tsx'
 import { withFields } from '../parts/route.ts'
 import { keptInvitation } from '../state/invitation.ts'
 import { site, titleOf } from '../state/site.ts'
@@ -83,9 +84,14 @@ function useNext(): (path: string) => string {
 export function SignInPage() {
   const onward = useNext()
   const { busy, problem, submits } = useSubmit()
-  const submit = submits(async ({ email = '', password = '', stay }) =>
-    keepToken((await signIn({ email, password })).token, stay !== undefined),
-  )
+  const { waiting, begin, ...second } = useSignIn(keepToken)
+  const submit = submits(({ email = '', password = '', stay }) => begin({ email, password }, stay !== undefined))
+  if (waiting)
+    return (
+      <Card title="Confirm your sign-in" announce>
+        <SecondStep waiting={waiting} {...second} />
+      </Card>
+    )
   return (
     <Card title="Sign in">
       <p class="soft">One gateway to image, video and chat models, paid for with prepaid credits.</p>

@@ -209,6 +209,19 @@ export function PasswordField(props: Omit<FieldProps, 'type' | 'after'>) {
   )
 }
 
+/** The field of a code of an authenticator app. */
+export const CodeField = (props: { autoFocus?: boolean }) => (
+  <Field
+    label="Code of the app"
+    name="code"
+    inputMode="numeric"
+    autoComplete="one-time-code"
+    maxLength={20}
+    required
+    {...props}
+  />
+)
+
 /**
  * Whose password a form is about, for password managers: a form with a password and no name makes them save a second
  * entry, or the old one. It is invisible.

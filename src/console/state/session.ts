@@ -25,6 +25,9 @@ export const signedInAs = signal<string | null>(null)
 /** Whether the session has ended by itself while a page was in use: the page stays, and asks for the password. */
 export const hasEnded = signal(false)
 
+/** Whether the user must set up a second factor before anything else. */
+export const mustAddFactor = signal(false)
+
 /** Why the session is over, for the sign-in page. */
 export const signOutNotice = signal<string | null>(null)
 
@@ -96,6 +99,7 @@ export function forgetToken(reason: string | null = null): void {
   }
   forgetOwnKey()
   signOutNotice.value = reason
+  mustAddFactor.value = false
   token.value = null
   signedInAs.value = null
   hasEnded.value = false

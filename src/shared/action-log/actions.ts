@@ -4,7 +4,7 @@ import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, ActionId, UserId } from '../platform/ids.ts'
 import { CLOCKS_MS, firstIdAt, newId, publicId } from '../platform/ids.ts'
 
-/** Everything an operator can do that the audit log keeps. */
+/** What the audit log has: everything that operators do, and what users change of how they sign in. */
 export const ACTIONS = [
   'credits_granted',
   'credits_deducted',
@@ -41,6 +41,10 @@ export const ACTIONS = [
   'upstream_key_disabled',
   'upstream_key_enabled',
   'upstream_key_tested',
+  'totp_added',
+  'totp_removed',
+  'recovery_code_used',
+  'second_factor_reset',
 ] as const
 /** One of them. */
 export type ActionKind = (typeof ACTIONS)[number]

@@ -9,6 +9,7 @@ import { withHashing } from './hashing-gate.ts'
 import { verifyPassword } from './passwords.ts'
 import type { Device, OpenedSession } from './sessions.ts'
 import { openSession } from './sessions.ts'
+import { openTicket } from './tickets.ts'
 import type { UserRow } from './users.ts'
 import { findMember, findUserByEmail } from './users.ts'
 import { createHmac } from 'node:crypto'
@@ -17,8 +18,14 @@ import { networkOf } from '../platform/net/networks.ts'
 /** A login that was refused for a known account names it, for the log alone. */
 export type RefusedLogin = { refusal: 'invalid_credentials' | 'account_suspended'; accountId: AccountId | null }
 
-/** Any texts: one that is not an address belongs to no account. `network`: the one that `device` is in. */
-export type Credentials = { email: string; password: string; device: Device; network: NetworkHash }
+/**
+ * Any texts: one that is not an address belongs to no account. `network`: the one that `device` is in. `bind` gives the
+ * secret of the browser, in which alone the second step can follow.
+ */
+export type Credentials = { email: string; password: string; device: Device; network: NetworkHash; bind: () => string }
+
+/** A login that waits for the second factor of its user: see `tickets.ts`. */
+export type Half = { ticket: string; user: UserRow }
 
 /**
  * Counts guesses at the password of an address, whether it has an account or not: after some failures there is a pause
@@ -34,16 +41,16 @@ export type Guesses = {
 }
 
 /**
- * Opens a session for the right password of an active account. A suspended account gets that answer for any password
- * (docs/accounts-and-mail.md#passwords-and-logins). From a network that has logged in to the account before, guesses
- * are not counted here.
+ * Opens a session for the right password of an active account, or a ticket if the user has a second factor. A suspended
+ * account gets that answer for any password (docs/accounts-and-mail.md#passwords-and-logins). From a network that has
+ * logged in to the account before, guesses are not counted here.
  * @throws ApiError overloaded; rate_limited, decided without the password.
  */
 export async function logIn(
   db: Db,
   guesses: Guesses,
-  { email, password, device, network }: Credentials,
-): Promise<(OpenedSession & { user: UserRow }) | RefusedLogin> {
+  { email, password, device, network, bind }: Credentials,
+): Promise<(OpenedSession & { user: UserRow }) | Half | RefusedLogin> {
   const address = parseEmail(email)
   const guessed = address ?? email
   const known = await isLoginNetwork(db, address ?? '', network)
@@ -56,13 +63,17 @@ export async function logIn(
   if (user?.status === 'suspended') return { refusal: 'account_suspended', accountId: user.account_id }
   if (!user || !right) return { refusal: 'invalid_credentials', accountId: user?.account_id ?? null }
   const member = { userId: user.id, accountId: user.account_id }
+  if (user.has_second_factor) {
+    const ticket = await openTicket(db, { userId: user.id, passwordHash: user.password_hash, browser: bind() })
+    return ticket === null ? { refusal: 'invalid_credentials', accountId: user.account_id } : { ticket, user }
+  }
   const session = await openSession(db, { ...device, ...member, passwordHash: user.password_hash })
   if (session) {
     await rememberNetwork(db, user.id, network)
     if (!known) await guesses.forget(guessed)
     return { ...session, user }
   }
-  // The account changed since it was looked up: suspended, or another password.
+  // The account changed since it was looked up: suspended, another password, or a second factor.
   const now = await findMember(db, member)
   return {
     refusal: now?.status === 'suspended' ? 'account_suspended' : 'invalid_credentials',

@@ -12,14 +12,27 @@ import { newId, publicId } from '../platform/ids.ts'
 /** The client of a session, for its owner to recognise it by: texts that the client sent, made fit to be stored. */
 export type Device = { userAgent: string; ip: string }
 
-/** `passwordHash` is the hash that the login was checked against. */
-export type NewSession = Device & Membership & { passwordHash: string }
+/** `passwordHash`: what the login was checked against. `hasPassedSecondFactor`: whether a second factor was, too. */
+export type NewSession = Device & Membership & { passwordHash: string; hasPassedSecondFactor?: boolean }
 
 /** A new session. Its token is shown only this once. */
 export type OpenedSession = { sessionId: SessionId; token: string }
 
+/** Who must have a second factor (SECOND_FACTOR). */
+export type SecondFactorPolicy = 'optional' | 'operators' | 'all'
+
 /** Whose session it is, the account that it acts for, what they may do for it, and its group (null: none). */
-export type LiveSession = Membership & { sessionId: SessionId; role: MemberRole; group: string | null }
+export type LiveSession = Membership & {
+  sessionId: SessionId
+  role: MemberRole
+  group: string | null
+  /** They must have a second factor, and have none. */
+  mustAddFactor: boolean
+  /** They logged in or gave their password within the last 5 minutes. */
+  isFresh: boolean
+  /** They logged in, or gave their password or a code, within the last 15 minutes. */
+  isProven: boolean
+}
 
 /** A session as its owner sees it. Times are ISO 8601 in UTC. */
 export type Session = {
@@ -42,14 +55,14 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 /**
- * Opens a session, unless the account was suspended or its password changed since it was checked: a login with the old
- * password that runs while a reset commits must not open a session. FOR SHARE waits for a running change and reads
- * again.
- * @returns null if it was.
+ * Opens a session, unless the account was suspended, its password changed since it was checked, or the user has a
+ * second factor that was not passed: a login with the old password that runs while a reset commits must not open a
+ * session, nor one without a factor while it is added. FOR SHARE waits for a running change and reads again.
+ * @returns null if so.
  */
 export async function openSession(
   db: Db | Trx,
-  { userId, accountId, passwordHash, userAgent, ip }: NewSession,
+  { userId, accountId, passwordHash, hasPassedSecondFactor = false, userAgent, ip }: NewSession,
 ): Promise<OpenedSession | null> {
   const sessionId = newId('session')
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
@@ -58,29 +71,44 @@ export async function openSession(
     INSERT INTO sessions (id, user_id, account_id, token_hash, user_agent, ip, expires_at)
     SELECT ?, u.id, acc.id, ?, ?, ?, now() + make_interval(days => ?)
     FROM users u, accounts acc
-    WHERE u.id = ? AND u.password_hash = ? AND acc.id = ? AND acc.status = 'active' FOR SHARE`,
-    [sessionId, hashOf(token), userAgent, ip, LIFE_DAYS, userId, passwordHash, accountId],
+    WHERE u.id = ? AND u.password_hash = ? AND (? OR NOT u.has_second_factor) AND acc.id = ?
+      AND acc.status = 'active' FOR SHARE`,
+    [sessionId, hashOf(token), userAgent, ip, LIFE_DAYS, userId, passwordHash, hasPassedSecondFactor, accountId],
   )
   return rowCount === 1 ? { sessionId, token } : null
+}
+
+/** Whether the user of a session lacks a second factor. Nobody is looked up where nobody must have one. */
+const MUST_ADD_FACTOR: Record<SecondFactorPolicy, string> = {
+  optional: 'false',
+  operators: `(SELECT u.role = 'admin' AND NOT u.has_second_factor FROM users u WHERE u.id = s.user_id)`,
+  all: '(SELECT NOT u.has_second_factor FROM users u WHERE u.id = s.user_id)',
 }
 
 /**
  * The live session of a token; null for one that is malformed (without a query), unknown, ended or expired, and while
  * its account is suspended. Notes the visit, at most once a minute.
  */
-export async function findSession(db: Db, token: string): Promise<LiveSession | null> {
+export async function findSession(
+  db: Db,
+  token: string,
+  policy: SecondFactorPolicy = 'optional',
+): Promise<LiveSession | null> {
   if (!TOKEN.test(token)) return null
   const { rows } = await db
     .raw<{ rows: (LiveSession & { unnoted: boolean })[] }>(
       `
     SELECT s.id AS "sessionId", s.user_id AS "userId", s.account_id AS "accountId", m.role, acc.group_name AS "group",
-      s.last_seen_at < now() - interval '1 minute' AS unnoted
+      s.last_seen_at < now() - interval '1 minute' AS unnoted,
+      coalesce(s.proved_at, s.created_at) > now() - interval '5 minutes' AS "isFresh",
+      greatest(s.created_at, s.proved_at, s.code_at) > now() - interval '15 minutes' AS "isProven",
+      ${MUST_ADD_FACTOR[policy]} AS "mustAddFactor"
     FROM sessions s JOIN accounts acc ON acc.id = s.account_id
       JOIN members m ON m.user_id = s.user_id AND m.account_id = s.account_id
-    WHERE s.token_hash = ? AND s.expires_at > now() AND acc.status = 'active'`,
-      [hashOf(token)],
+    WHERE s.token_hash = :hash AND s.expires_at > now() AND acc.status = 'active'`,
+      { hash: hashOf(token) },
     )
-    .options({ name: 'find_session' })
+    .options({ name: `find_session_${policy}` })
   if (!rows[0]) return null
   const { unnoted, ...session } = rows[0]
   if (unnoted) await db('sessions').where({ id: session.sessionId }).update({ last_seen_at: db.fn.now() })
@@ -115,6 +143,13 @@ export async function actFor(
 /** Whose session it is, and for which account; null if there is none. */
 export const holderOfSession = async (db: Db, id: SessionId): Promise<Membership | null> =>
   (await db('sessions').where({ id }).first<Membership>({ userId: 'user_id', accountId: 'account_id' })) ?? null
+
+/** Notes that the user of a session has proved themselves again, by the password or by a code. */
+export const noteProof = async (db: Db | Trx, id: SessionId, by: 'password' | 'code'): Promise<void> => {
+  await db('sessions')
+    .where({ id })
+    .update({ [by === 'password' ? 'proved_at' : 'code_at']: db.fn.now() })
+}
 
 /** Ends one session of a user; false when the user has no such session. */
 export const endSession = async (db: Db | Trx, userId: UserId, sessionId: SessionId): Promise<boolean> =>

@@ -3,6 +3,7 @@ import type { AccountKind, AccountStatus } from './accounts.ts'
 import { openAccount } from './accounts.ts'
 import type { Membership } from './members.ts'
 import { addMember } from './members.ts'
+import { deleteTickets } from './tickets.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, UserId } from '../platform/ids.ts'
@@ -34,6 +35,8 @@ export type UserFields = {
   avatar_url: string
   role: Role
   email_verified_at: Date | null
+  /** Whether a session of theirs needs a second factor. */
+  has_second_factor: boolean
   created_at: Date
 }
 
@@ -59,6 +62,7 @@ const OWN = [
   'avatar_url',
   'role',
   'email_verified_at',
+  'has_second_factor',
   'created_at',
 ] as const
 
@@ -212,11 +216,20 @@ export async function setEmail(trx: Trx, id: UserId, email: string): Promise<voi
 export const isAddressTaken = (error: unknown): boolean =>
   (error as { constraint?: unknown } | null)?.constraint === 'users_email_key'
 
-/** Stores a new password. Reset links that were asked for before this moment are dead. */
+/**
+ * Stores a new password. Reset links that were asked for before this moment are dead, and so are logins with the old
+ * password that wait for a second factor. The user's row must be locked.
+ */
 export async function setPasswordHash(trx: Trx, id: UserId, passwordHash: string): Promise<void> {
+  await deleteTickets(trx, id)
   await trx('users')
     .where({ id })
     .update({ password_hash: passwordHash, password_changed_at: trx.raw('clock_timestamp()') })
+}
+
+/** Notes whether sessions of a user need a second factor. The user's row must be locked. */
+export const setSecondFactor = async (trx: Trx, id: UserId, has: boolean): Promise<void> => {
+  await trx('users').where({ id }).update({ has_second_factor: has })
 }
 
 /** Makes a user an operator, or takes that away; it holds from their next request on. */

@@ -8,10 +8,10 @@ import type { Mailbox } from './mailboxes.ts'
 import type { MailKind } from './mails.ts'
 
 /**
- * What is counted apart. The notice that an address has changed is not lost because many changes were asked for;
- * `test` mails are sent without the outbox.
+ * What is counted apart. The notice that an address has changed is not lost because many changes were asked for, nor is
+ * that of one change of how a user signs in because of others; `test` mails are sent without the outbox.
  */
-export type CountedKind = MailKind | 'address_changed' | 'test'
+export type CountedKind = MailKind | 'address_changed' | `sign_in_changed:${string}` | 'test'
 
 /** A mail that is to be sent now. `hourlyLimit`: mails of its kind that its mailbox gets in an hour. */
 export type CountedMail = { mailId: MailId; mailbox: Mailbox; kind: CountedKind; hourlyLimit: number }

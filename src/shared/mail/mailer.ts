@@ -7,7 +7,7 @@ import type { Config } from '../platform/config/config.ts'
 import type { MailId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import { withoutSecrets } from '../platform/process/log.ts'
-import type { MailContent } from './templates.ts'
+import type { MailContent } from './render.ts'
 
 /** A mail to send. Its id becomes the Message-ID, so that a recipient of two tries sees one mail. */
 type OutgoingMail = MailContent & { id: MailId; to: string }

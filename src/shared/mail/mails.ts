@@ -14,7 +14,8 @@ import { withoutSecrets } from '../platform/process/log.ts'
  * `address`: confirms another address of a user, and goes there; `address_notice`: notifies the current one. `access`:
  * what can use an account whose address was just proved, with a link that ends it all. `budget`: a part of the budget
  * of a key or a member is used. `webhook_off`: a webhook was disabled. `key_rotated`: an operator ended or replaced the
- * secret of a key. `invitation`: to become a member of an organisation.
+ * secret of a key. `invitation`: to become a member of an organisation. `sign_in_changed`: how a user signs in has
+ * changed.
  */
 export const MAIL_KINDS = [
   'verification',
@@ -30,6 +31,7 @@ export const MAIL_KINDS = [
   'key_rotated',
   'webhook_off',
   'invitation',
+  'sign_in_changed',
 ] as const
 /** Which text a mail has. */
 export type MailKind = (typeof MAIL_KINDS)[number]

@@ -1,21 +1,12 @@
 /**
- * The mails: text and HTML rendered from one description. Pure. The only user input in them are addresses, and the
+ * What the mails say. Pure. The only user input in them are addresses, and the
  * names of keys and organisations; all are escaped, and none is in a subject.
  */
 import { moneyText } from '../terms/currencies.ts'
 import { CARD_GONE, MONTHLY_CAP, failureWords } from '../terms/failures.ts'
 import type { MailDetails, MoneyMailKind, BudgetNotice, InvitationNotice } from './mails.ts'
-
-/** A mail's content. */
-export type MailContent = { subject: string; text: string; html: string }
-
-/** A mail before it is rendered: paragraphs, and perhaps one button. */
-type Draft = { subject: string; paragraphs: string[]; action?: Action; closing: string[] }
-
-/** A button. `otherwise`: what to do where its address does not arrive as it was sent. */
-type Action = { label: string; url: string; otherwise?: string }
-
-const PRODUCT = 'Tollgate'
+import type { Action, Draft, MailContent } from './render.ts'
+import { PRODUCT, write } from './render.ts'
 
 /**
  * A name in quotes. No matter what it contains, no mail program shows it as a link: word joiners break up addresses.
@@ -121,6 +112,40 @@ export function addressNotice(baseUrl: string, { address, step }: MailDetails): 
       isChanged
         ? 'If that was not you, contact the operator of this service at once.'
         : 'If that was not you, change your password now: that ends the link, and every other session.',
+    ],
+  })
+}
+
+/** What changed of how a user signs in, as the subject and the sentence of a mail. */
+const SIGN_IN_CHANGES: Record<string, { subject: string; sentence: string }> = {
+  totp_added: {
+    subject: 'An authenticator app was added',
+    sentence: 'Signing in needs a code of the app from now on. All other sessions have ended.',
+  },
+  totp_removed: {
+    subject: 'The authenticator app was removed',
+    sentence: 'Signing in no longer needs a code. The recovery codes no longer work.',
+  },
+  recovery_code_used: {
+    subject: 'A recovery code was used',
+    sentence: 'Somebody signed in with your password and a recovery code, which does not work again.',
+  },
+  second_factor_reset: {
+    subject: 'The second factor was removed by an operator',
+    sentence: 'Signing in needs your password alone. All sessions have ended.',
+  },
+}
+
+/** Notifies a user that how they sign in has changed. `details`: the change. */
+export function signInMail(baseUrl: string, { change }: MailDetails): MailContent {
+  const { subject, sentence } = SIGN_IN_CHANGES[String(change)]!
+  return write({
+    subject: `${subject} (${PRODUCT})`,
+    paragraphs: [`${subject}, of your account at ${baseUrl}.`, sentence],
+    action: { label: 'Open settings', url: `${baseUrl}/settings` },
+    closing: [
+      'If that was not you, change your password now, and contact the operator of this service. If it was, you do ' +
+        'not need to do anything.',
     ],
   })
 }
@@ -290,54 +315,4 @@ const MONEY_MAILS: Record<MoneyMailKind, (baseUrl: string, details: MailDetails)
     action: creditsPage(baseUrl),
     closing: ['Until then, calls are refused when your balance is used up.'],
   }),
-}
-
-const write = (draft: Draft): MailContent => ({
-  subject: draft.subject,
-  text: writeText(draft),
-  html: writeHtml(draft),
-})
-
-const linesOf = (action: Action | undefined): string[] =>
-  action ? [action.url, ...(action.otherwise === undefined ? [] : [action.otherwise])] : []
-
-const writeText = ({ paragraphs, action, closing }: Draft): string =>
-  `${[...paragraphs, ...linesOf(action), ...closing, `-- \n${PRODUCT}`].join('\n\n')}\n`
-
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!)
-
-// Mail clients support tables and inline styles, and little else.
-const BODY =
-  'margin:0;padding:24px;background:#f4f4f5;color:#18181b;' +
-  'font:16px/1.5 -apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif'
-const CARD = 'max-width:520px;margin:0 auto;padding:32px;background:#ffffff;border:1px solid #e4e4e7;border-radius:8px'
-const BUTTON =
-  'display:inline-block;padding:12px 20px;background:#18181b;color:#ffffff;' +
-  'text-decoration:none;border-radius:6px;font-weight:600'
-const SMALL = 'margin:0 0 12px;font-size:13px;color:#52525b;word-break:break-all'
-
-function writeHtml({ subject, paragraphs, action, closing }: Draft): string {
-  const plain = (text: string): string => `<p style="margin:0 0 16px">${escape(text)}</p>`
-  const button =
-    action &&
-    [
-      `<p style="margin:24px 0"><a href="${escape(action.url)}" style="${BUTTON}">${escape(action.label)}</a></p>`,
-      `<p style="${SMALL}">If the button does not work, paste this address into your browser:`,
-      `<br>${escape(action.url)}</p>`,
-      ...(action.otherwise === undefined ? [] : [`<p style="${SMALL}">${escape(action.otherwise)}</p>`]),
-    ].join('\n')
-  return [
-    '<!doctype html>',
-    '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
-    `<title>${escape(subject)}</title></head>`,
-    `<body style="${BODY}"><table role="presentation" width="100%" cellpadding="0" cellspacing="0"><tr><td>`,
-    `<div style="${CARD}">`,
-    ...paragraphs.map(plain),
-    ...(button ? [button] : []),
-    ...closing.map(plain),
-    `<p style="margin:24px 0 0;font-size:13px;color:#71717a">${PRODUCT}</p>`,
-    '</div></td></tr></table></body></html>',
-    '',
-  ].join('\n')
 }

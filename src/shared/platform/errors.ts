@@ -35,6 +35,7 @@ const CATALOGUE = {
   invalid_signature: { status: 400, message: 'The signature of this event is not valid.' },
   unauthorized: { status: 401, message: 'The API key or session token is missing, unknown, expired or revoked.' },
   invalid_credentials: { status: 401, message: 'The e-mail address or password is wrong.' },
+  invalid_ticket: { status: 401, message: 'This sign-in has expired or ended. Begin again with your password.' },
   insufficient_credits: { status: 402, message: 'The balance is too low for this call. Nothing was charged.' },
   key_budget_exceeded: { status: 402, message: 'The budget of this key is spent. Nothing was charged.' },
   member_budget_exceeded: { status: 402, message: 'Your budget in this account is spent. Nothing was charged.' },
@@ -46,6 +47,8 @@ const CATALOGUE = {
   model_not_allowed: { status: 403, message: 'This key may not call this model.' },
   account_suspended: { status: 403, message: 'This account is suspended.' },
   email_unverified: { status: 403, message: 'Verify your e-mail address first.' },
+  second_factor_required: { status: 403, message: 'Set up a second factor first: this service requires one.' },
+  proof_required: { status: 403, message: 'Confirm that it is you: enter your password or a code.' },
   forbidden: { status: 403, message: 'This account is not allowed to do that.' },
   model_not_found: {
     status: 404,

@@ -1,52 +1,18 @@
 /**
- * Signing secrets, and how they rest: encrypted under a key that is derived from APP_SECRET, each for its own webhook.
+ * Signing secrets, and what they sign. How they rest: `secret-box.ts`.
  */
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import type { Config } from '../platform/config/config.ts'
 import type { WebhookId } from '../platform/ids.ts'
+import type { SecretBox as Box } from '../platform/secret-box.ts'
+import { createBox } from '../platform/secret-box.ts'
 
-const CIPHER = 'aes-256-gcm'
-const IV_BYTES = 12
-const TAG_BYTES = 16
-
-/** Encrypts secrets, and decrypts those of the APP_SECRET before too. */
-export type SecretBox = {
-  seal: (id: WebhookId, secret: Buffer) => Buffer
-  /** null: it was encrypted under an APP_SECRET that is not known any more. */
-  open: (id: WebhookId, sealed: Buffer) => Buffer | null
-  /** Whether it was encrypted under the current APP_SECRET. */
-  isCurrent: (id: WebhookId, sealed: Buffer) => boolean
-}
+/** Encrypts secrets, each for its own webhook. */
+export type SecretBox = Box<WebhookId>
 
 /** The box of a configuration. */
-export function createSecretBox(config: Pick<Config, 'APP_SECRET' | 'APP_SECRET_PREVIOUS'>): SecretBox {
-  const current = keyOf(config.APP_SECRET)
-  const previous = config.APP_SECRET_PREVIOUS === undefined ? null : keyOf(config.APP_SECRET_PREVIOUS)
-  return {
-    seal: (id, secret) => seal(current, id, secret),
-    open: (id, sealed) => open(current, id, sealed) ?? (previous && open(previous, id, sealed)),
-    isCurrent: (id, sealed) => open(current, id, sealed) !== null,
-  }
-}
-
-const keyOf = (appSecret: string) => Buffer.from(hkdfSync('sha256', appSecret, '', 'tollgate webhook secrets', 32))
-
-function seal(key: Buffer, id: WebhookId, secret: Buffer): Buffer {
-  const iv = randomBytes(IV_BYTES)
-  const cipher = createCipheriv(CIPHER, key, iv).setAAD(Buffer.from(id))
-  const sealed = Buffer.concat([cipher.update(secret), cipher.final()])
-  return Buffer.concat([iv, cipher.getAuthTag(), sealed])
-}
-
-function open(key: Buffer, id: WebhookId, sealed: Buffer): Buffer | null {
-  const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, IV_BYTES)).setAAD(Buffer.from(id))
-  decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
-  try {
-    return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
-  } catch {
-    return null
-  }
-}
+export const createSecretBox = (config: Pick<Config, 'APP_SECRET' | 'APP_SECRET_PREVIOUS'>): SecretBox =>
+  createBox(config, 'webhook secrets')
 
 /** A new secret: 32 random bytes. */
 export const newSigningSecret = (): Buffer => randomBytes(32)

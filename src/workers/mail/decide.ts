@@ -13,7 +13,7 @@ import { findUserByEmail, lockUser } from '../../shared/identity/users.ts'
 import type { Db, Trx } from '../../shared/platform/postgres/db.ts'
 import type { CountedKind } from '../../shared/mail/allowance.ts'
 import { countMail, lockMailbox, uncountMail } from '../../shared/mail/allowance.ts'
-import type { MailContent } from '../../shared/mail/templates.ts'
+import type { MailContent } from '../../shared/mail/render.ts'
 import {
   accessMail,
   addressMail,
@@ -23,6 +23,7 @@ import {
   keyMail,
   moneyMail,
   resetMail,
+  signInMail,
   verificationMail,
   webhookMail,
 } from '../../shared/mail/templates.ts'
@@ -54,8 +55,10 @@ export async function decide(db: Db, mail: ClaimedMail, terms: Terms): Promise<D
   })
 }
 
-const countedAs = ({ kind, details }: ClaimedMail): CountedKind =>
-  kind === 'address_notice' && details['step'] === 'changed' ? 'address_changed' : kind
+function countedAs({ kind, details }: ClaimedMail): CountedKind {
+  if (kind === 'sign_in_changed') return `${kind}:${String(details['change'])}`
+  return kind === 'address_notice' && details['step'] === 'changed' ? 'address_changed' : kind
+}
 
 /** A receipt comes late, other mails not at all: their news is old by then, or shown in the console. */
 function beyondLimit({ kind }: ClaimedMail, seconds: number): Decision {
@@ -79,6 +82,8 @@ async function dueOf(trx: Trx, mail: ClaimedMail, terms: Terms): Promise<Due> {
       return { content: keyMail(terms.baseUrl, details) }
     case 'webhook_off':
       return { content: webhookMail(terms.baseUrl, details) }
+    case 'sign_in_changed':
+      return { content: signInMail(terms.baseUrl, details) }
     case 'address_notice':
       return { content: addressNotice(terms.baseUrl, details) }
     case 'receipt':

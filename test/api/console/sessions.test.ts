@@ -159,6 +159,21 @@ describe('sessions', () => {
     expect(await web.db('sessions').where({ user_id: userId })).to.deep.equal([])
   })
 
+  it('are not opened by a login with a password alone that ran while a second factor was added', async () => {
+    const { id } = await aPerson(web)
+    const accountId = idOf(id)
+    const userId = (await ownerOf(web.db, accountId))!
+    const [{ password_hash: passwordHash }] = await web.db('users').where({ id: userId })
+    const one = { userId, accountId, passwordHash, userAgent: '', ip: '' }
+    const adding = await web.db.transaction()
+    await adding('users').where({ id: userId }).update({ has_second_factor: true })
+    const opening = openSession(web.db, one)
+    await untilItWaits(web.db, '%INSERT INTO sessions%')
+    await adding.commit()
+    expect(await opening).to.equal(null)
+    expect(await openSession(web.db, { ...one, hasPassedSecondFactor: true })).not.to.equal(null)
+  })
+
   it('are all ended by a change that waits for a running login', async () => {
     const { id } = await aPerson(web)
     const accountId = idOf(id)

@@ -1,9 +1,10 @@
 import { PASSWORD } from '../../support/console.ts'
+import { addApp, cookieOf } from '../console/support/app.ts'
 import type { Requests } from '../support/visitor.ts'
 
 /** Signing up and in, sessions, and mails. */
 export const requests: Requests = {
-  send: async ({ client, signUp, mailedToken }) => {
+  send: async ({ client, signUp, mailedToken, gateway: { db } }) => {
     const nobody = client()
     const { email, me } = await signUp()
     await nobody('POST', '/api/auth/login', { email, password: PASSWORD })
@@ -30,6 +31,14 @@ export const requests: Requests = {
     await nobody('POST', '/api/email/confirm/address', { token })
     await nobody('POST', '/api/email/reset/address', { token })
     await nobody('POST', '/api/email/confirm', { token })
+    await again('GET', '/api/auth/second-factor')
+    const { app } = await addApp(again)
+    await again('POST', '/api/auth/proof', { code: app(1) })
+    const half = await nobody('POST', '/api/auth/login', { email: next, password: PASSWORD })
+    await db('totp_secrets').update({ last_step: 0 })
+    const step = { ticket: half.json.ticket, code: app() }
+    await nobody('POST', '/api/auth/second-factor', step, { cookie: cookieOf(half) })
+    await again('DELETE', '/api/auth/totp')
     await again('POST', '/api/auth/logout')
     const last = client((await nobody('POST', '/api/auth/login', { email: next, password: PASSWORD })).json.token)
     await last('POST', '/api/auth/delete', { email: next, password: PASSWORD })

@@ -3,6 +3,7 @@ import {
   keyMail,
   moneyMail,
   resetMail,
+  signInMail,
   testMail,
   verificationMail,
   webhookMail,
@@ -68,6 +69,19 @@ describe('the mails', () => {
     expect(ended.html).to.contain('the &lt;b&gt;server')
     expect(ended.subject).not.to.contain('server')
     expect(keyMail('https://gate.example', { ...details, secret: 'replaced' }).text).to.contain('a new secret')
+  })
+
+  it('say each change of how a user signs in, and what to do if it was not them', () => {
+    for (const [change, subject] of [
+      ['totp_added', 'An authenticator app was added'],
+      ['totp_removed', 'The authenticator app was removed'],
+      ['recovery_code_used', 'A recovery code was used'],
+      ['second_factor_reset', 'The second factor was removed by an operator'],
+    ] as const) {
+      const mail = signInMail('https://gate.example', { change })
+      expect(mail.subject).to.equal(`${subject} (Tollgate)`)
+      expect(mail.text).to.contain('https://gate.example/settings').and.to.contain('change your password now')
+    }
   })
 
   it('say which webhook was disabled and why, and how it is enabled', () => {

@@ -101,6 +101,10 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   upstream_key_disabled: 'Disabled a key of an upstream',
   upstream_key_enabled: 'Enabled a key of an upstream',
   upstream_key_tested: 'Tested a key of an upstream',
+  totp_added: 'Added their authenticator app',
+  totp_removed: 'Removed their authenticator app',
+  recovery_code_used: 'Signed in by a recovery code',
+  second_factor_reset: 'Removed a second factor',
 }
 
 const ACTION_CHOICES = [['', 'Everything'], ...Object.entries(ACTION_WORDS)] as (readonly [string, string])[]

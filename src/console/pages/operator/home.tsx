@@ -55,6 +55,11 @@ function Figures({ overview }: { overview: Overview }) {
       <Waiting overview={overview} />
       <Setup setup={overview.setup} />
       <Earnings received={overview.received} />
+      {overview.advice.map((sentence) => (
+        <p key={sentence} class="notice">
+          {sentence}
+        </p>
+      ))}
       <Money overview={overview} />
       <div class="columns">
         <section class="panel">

@@ -29,6 +29,7 @@ const KINDS: Record<MailRecord['kind'], string> = {
   top_up_off: 'Automatic top-up off',
   webhook_off: 'Webhook disabled',
   invitation: 'Invitation',
+  sign_in_changed: 'Change of the sign-in',
 }
 
 export function MailsSection({ query }: { query: Record<string, string> }) {

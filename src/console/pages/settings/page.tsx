@@ -21,6 +21,7 @@ import { chooseTheme, theme } from '../../state/theme.ts'
 import { ABOUT_PASSWORD, NewPasswordField } from '../signed-out.tsx'
 import { Address } from './address.tsx'
 import { DeleteAccount } from './delete.tsx'
+import { SecondFactor } from './second-factor.tsx'
 
 export function SettingsPage() {
   return (
@@ -33,6 +34,7 @@ export function SettingsPage() {
         </div>
         <div>
           <Password />
+          <SecondFactor />
           <Address />
         </div>
       </div>

@@ -105,6 +105,7 @@ const variables = z.object({
   LONG_CALL_AFTER_SECONDS: wholeNumber(20, 1, 3600),
   APP_SECRET: z.string({ error: 'is required' }).min(32, 'must have at least 32 characters'),
   APP_SECRET_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
+  SECOND_FACTOR: z.enum(['optional', 'operators', 'all']).default('optional'),
   MAIL_CONCURRENCY: wholeNumber(5, 1, 1000),
   PAYMENTS_CONCURRENCY: wholeNumber(5, 1, 1000),
   WEBHOOKS_CONCURRENCY: wholeNumber(50, 1, 1000),

@@ -1,0 +1,27 @@
+/**
+ * The only page of a user who must have a second factor, and has none yet.
+ */
+import { loadAccount } from '../state/account.ts'
+import { mustAddFactor } from '../state/session.ts'
+import { signOutHere } from '../state/sign-out.ts'
+import { ProofDialog } from '../parts/prove.tsx'
+import { SecondFactor } from './settings/second-factor.tsx'
+import { Card } from './signed-out.tsx'
+
+const added = (): void => {
+  mustAddFactor.value = false
+  void loadAccount()
+}
+
+export const MustAddFactorPage = () => (
+  <Card title="Set up a second factor">
+    <p class="soft">This service requires a second factor of you. Everything else follows once it is set up.</p>
+    <SecondFactor added={added} />
+    <p class="links">
+      <button type="button" class="quiet small" onClick={signOutHere}>
+        Sign out
+      </button>
+    </p>
+    <ProofDialog />
+  </Card>
+)

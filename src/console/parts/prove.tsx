@@ -1,0 +1,44 @@
+/**
+ * Asks a user who is signed in for their password, or a code of their app.
+ */
+import { useState } from 'preact/hooks'
+import { getFactors, prove } from '../api/endpoints.ts'
+import { account } from '../state/account.ts'
+import { useLoad } from '../state/load.ts'
+import { wanted } from '../state/proof.ts'
+import { Dialog } from './dialogs.tsx'
+import { CodeField, Form, PasswordField, Submit, Username, useSubmit } from './forms.tsx'
+
+/** The dialog, while a request waits for a proof. */
+export const ProofDialog = () => (wanted.value === null ? null : <Proof end={wanted.value.end} />)
+
+function Proof({ end }: { end: (isProven: boolean) => void }) {
+  const factors = useLoad('second factors', getFactors)
+  const [byCode, setByCode] = useState(false)
+  const { busy, problem, submits } = useSubmit()
+  const submit = submits(async ({ password = '', code = '' }) => {
+    await prove(byCode ? { code } : { password })
+    end(true)
+  })
+  return (
+    <Dialog title="Confirm that it is you" close={() => end(false)}>
+      <p class="soft">This needs a proof of the last minutes. You are not asked again for a while.</p>
+      <Form key={byCode} problem={problem} onSubmit={submit} about={ABOUT_PROOF}>
+        <Username of={account.value?.user.email} />
+        {byCode ? (
+          <CodeField />
+        ) : (
+          <PasswordField label="Your password" name="password" autoComplete="current-password" />
+        )}
+        {factors.data?.totp && (
+          <button type="button" class="quiet small" onClick={() => setByCode(!byCode)}>
+            {byCode ? 'Use the password' : 'Use a code of the app'}
+          </button>
+        )}
+        <Submit busy={busy} busyText="Checking…" verb="Continue" cancel={() => end(false)} />
+      </Form>
+    </Dialog>
+  )
+}
+
+const ABOUT_PROOF = { wrong_password: 'password', invalid_credentials: 'code' } as const

@@ -1,0 +1,73 @@
+/**
+ * The second step of a sign-in: a code of the authenticator app, or a recovery code.
+ */
+import { useState } from 'preact/hooks'
+import type { SecondStep as Half } from '../api/endpoints.ts'
+import { passSecondFactor, signIn } from '../api/endpoints.ts'
+import { problemOf } from '../api/client.ts'
+import { CodeField, Field, Form, Submit, useSubmit } from './forms.tsx'
+
+/** A sign-in that waits for its second step, and whether it is to last beyond the tab. */
+type Waiting = Half & { stay: boolean }
+
+/**
+ * Signs in by a password.
+ * @param keep takes the token of the session
+ * @returns `waiting`: the second step that follows, for `SecondStep`.
+ */
+export function useSignIn(keep: (token: string, stay: boolean) => void) {
+  const [waiting, setWaiting] = useState<Waiting | null>(null)
+  return {
+    waiting,
+    keep,
+    again: () => setWaiting(null),
+    begin: async (fields: { email: string; password: string }, stay: boolean): Promise<void> => {
+      const answer = await signIn(fields)
+      if ('token' in answer) keep(answer.token, stay)
+      else setWaiting({ ...answer, stay })
+    },
+  }
+}
+
+type Props = { waiting: Waiting; keep: (token: string, stay: boolean) => void; again: () => void }
+
+/** Asks for the second factor. When the ticket has ended, the sign-in begins again. */
+export function SecondStep({ waiting: { ticket, secondFactor, stay }, keep, again }: Props) {
+  const [byRecovery, setByRecovery] = useState(!secondFactor.includes('totp'))
+  const { busy, problem, submits } = useSubmit()
+  const submit = submits(async ({ code = '', recoveryCode = '' }) => {
+    const sent = byRecovery ? { ticket, recoveryCode } : { ticket, code }
+    await passSecondFactor(sent).then(
+      ({ token }) => keep(token, stay),
+      (thrown: unknown) => {
+        if (problemOf(thrown).code === 'invalid_ticket') again()
+        throw thrown
+      },
+    )
+  })
+  return (
+    <Form
+      key={byRecovery}
+      problem={problem}
+      onSubmit={submit}
+      about={{ invalid_credentials: byRecovery ? 'recoveryCode' : 'code' }}
+    >
+      {byRecovery ? (
+        <Field label="Recovery code" name="recoveryCode" autoComplete="off" spellcheck={false} required autoFocus />
+      ) : (
+        <CodeField autoFocus />
+      )}
+      <Submit class="full" busy={busy} busyText="Checking…" verb="Continue" />
+      <p class="links">
+        {secondFactor.length > 1 && (
+          <button type="button" class="quiet small" onClick={() => setByRecovery(!byRecovery)}>
+            {byRecovery ? 'Use the authenticator app' : 'Use a recovery code'}
+          </button>
+        )}
+        <button type="button" class="quiet small" onClick={again}>
+          Back
+        </button>
+      </p>
+    </Form>
+  )
+}

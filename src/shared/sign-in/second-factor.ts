@@ -1,0 +1,219 @@
+/**
+ * What users do with second factors: add and remove them, complete a login with one, and prove themselves again. Each
+ * change is mailed and recorded in the transaction that makes it (docs/sign-in.md).
+ */
+import type { ActionKind, Operator } from '../action-log/actions.ts'
+import { recordAction } from '../action-log/actions.ts'
+import type { Guesses, NetworkHash } from '../identity/login.ts'
+import { isLoginNetwork, rememberNetwork } from '../identity/login.ts'
+import { confirmPassword } from '../identity/password-changes.ts'
+import type { Device, LiveSession, OpenedSession } from '../identity/sessions.ts'
+import { endSessions, isLive, noteProof, openSession } from '../identity/sessions.ts'
+import type { SentTicket } from '../identity/tickets.ts'
+import { deleteTickets, failTicket, findTicket, spendTicket } from '../identity/tickets.ts'
+import type { UserFields, UserRow } from '../identity/users.ts'
+import { findUser, lockUser } from '../identity/users.ts'
+import { requestNewMail } from '../mail/mails.ts'
+import { ApiError } from '../platform/errors.ts'
+import type { AccountId, MailId, UserId } from '../platform/ids.ts'
+import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { TotpBox } from './factors.ts'
+import {
+  acceptCode,
+  awaitsTotp,
+  beginTotp,
+  confirmTotp,
+  deleteFactors,
+  deleteTotp,
+  spendRecoveryCode,
+} from './factors.ts'
+import { base32, otpauthUri } from './totp.ts'
+
+/** What is mailed and recorded. */
+export type SignInChange = Extract<
+  ActionKind,
+  'totp_added' | 'totp_removed' | 'recovery_code_used' | 'second_factor_reset'
+>
+
+/** Mails and records a change. `by`: the operator who made it, and the account by which they named the user. */
+async function note(
+  trx: Trx,
+  change: SignInChange,
+  user: UserFields,
+  by: { operator: Operator; accountId: AccountId } | null = null,
+): Promise<MailId> {
+  const { operator, accountId } = by ?? {
+    operator: user.id,
+    accountId: (await findUser(trx, user.id))!.account_id,
+  }
+  await recordAction(trx, operator, change, accountId)
+  return requestNewMail(trx, {
+    kind: 'sign_in_changed',
+    recipient: user.email,
+    userId: user.id,
+    details: { change },
+  })
+}
+
+type Whose = Pick<LiveSession, 'userId' | 'sessionId'>
+
+/** Locks the user of a session that still is. @throws ApiError unauthorized if it has ended. */
+async function lockOwner(trx: Trx, { userId, sessionId }: Whose): Promise<UserFields> {
+  const user = await lockUser(trx, userId)
+  if (!user || !(await isLive(trx, sessionId))) throw new ApiError('unauthorized')
+  return user
+}
+
+/**
+ * Begins to add an authenticator app, which counts from its first right code on.
+ * @param issuer how the app names this service
+ * @returns the secret in base32, and the address that a QR code has.
+ * @throws ApiError conflict if the user has one.
+ */
+export const addTotp = (db: Db, box: TotpBox, whose: Whose, issuer: string): Promise<{ secret: string; uri: string }> =>
+  db.transaction(async (trx) => {
+    const { id, email } = await lockOwner(trx, whose)
+    const secret = await beginTotp(trx, box, id)
+    if (!secret) throw new ApiError('conflict', { message: 'You have an authenticator app already. Remove it first.' })
+    return { secret: base32(secret), uri: otpauthUri(secret, { issuer, account: email }) }
+  })
+
+/**
+ * Confirms an app by its first code: logins need it from now on. All other sessions of the user end.
+ * @throws ApiError invalid_credentials for a wrong code; conflict if no app is being added.
+ */
+export const confirmNewTotp = (
+  db: Db,
+  box: TotpBox,
+  whose: Whose,
+  code: string,
+): Promise<{ recoveryCodes: string[]; mailId: MailId }> =>
+  db.transaction(async (trx) => {
+    const user = await lockOwner(trx, whose)
+    if (!(await awaitsTotp(trx, user.id))) throw new ApiError('conflict', { message: 'No app is being added.' })
+    if (!(await acceptCode(trx, box, { userId: user.id, code, isNew: true }))) throw wrongCode()
+    const recoveryCodes = await confirmTotp(trx, user.id)
+    await endSessions(trx, user.id, whose.sessionId)
+    return { recoveryCodes, mailId: await note(trx, 'totp_added', user) }
+  })
+
+/** Removes the app, and the recovery codes with it. @throws ApiError not_found if there is none. */
+export const removeTotp = (db: Db, whose: Whose): Promise<MailId> =>
+  db.transaction(async (trx) => {
+    const user = await lockOwner(trx, whose)
+    if (!(await deleteTotp(trx, user.id))) throw new ApiError('not_found')
+    return note(trx, 'totp_removed', user)
+  })
+
+/** Removes all second factors of a user for an operator; their sessions and waiting logins end. */
+export const resetSecondFactor = (
+  db: Db,
+  operator: Operator,
+  { id: userId, account_id: accountId }: Pick<UserRow, 'id' | 'account_id'>,
+): Promise<MailId> =>
+  db.transaction(async (trx) => {
+    const user = await lockUser(trx, userId)
+    if (!user) throw new ApiError('not_found')
+    await deleteFactors(trx, userId)
+    await deleteTickets(trx, userId)
+    await endSessions(trx, userId)
+    return note(trx, 'second_factor_reset', user, { operator, accountId })
+  })
+
+const wrongCode = (): ApiError => new ApiError('invalid_credentials', { message: 'The code is wrong or was used.' })
+
+/** What a login is completed with: a code of the app, or a recovery code. */
+export type SecondStep = { code: string } | { recoveryCode: string }
+
+/** The second step of a login, and from where it comes. */
+export type Completion = SentTicket & { step: SecondStep; device: Device; network: NetworkHash }
+
+type Deps = { db: Db; guesses: Guesses; box: TotpBox }
+
+/**
+ * Counts a code as a guess at the password, if the network has not logged in to the account before, and forgets the
+ * failures if it was right. @throws ApiError rate_limited during a pause.
+ */
+async function guessing<T>(
+  { db, guesses }: Pick<Deps, 'db' | 'guesses'>,
+  { userId, device, network }: { userId: UserId; device: Device; network: NetworkHash },
+  work: () => Promise<T | null>,
+): Promise<T | null> {
+  const user = await findUser(db, userId)
+  const isCounted = user !== null && !(await isLoginNetwork(db, user.email, network))
+  if (isCounted) await guesses.count(user.email, device.ip)
+  const result = await work()
+  if (isCounted && result !== null) await guesses.forget(user.email)
+  return result
+}
+
+/** A login that was completed. `mailId`: about a used recovery code, to be enqueued. */
+export type Completed = OpenedSession & { user: UserRow; mailId: MailId | null }
+
+/**
+ * Completes a login by its ticket, once. A wrong code counts against the ticket and as a wrong password.
+ * @throws ApiError invalid_ticket; invalid_credentials; account_suspended; rate_limited.
+ */
+export async function completeLogin(deps: Deps, completion: Completion): Promise<Completed> {
+  const userId = await findTicket(deps.db, completion)
+  if (!userId) throw new ApiError('invalid_ticket')
+  const completed = await guessing(deps, { userId, ...completion }, () => tryStep(deps, userId, completion))
+  if (!completed) throw wrongCode()
+  return completed
+}
+
+/** One try of a second step; null if it was wrong. @throws ApiError invalid_ticket, account_suspended. */
+const tryStep = ({ db, box }: Deps, userId: UserId, { step, device, network, ...sent }: Completion) =>
+  db.transaction(async (trx): Promise<Completed | null> => {
+    const user = await lockUser(trx, userId)
+    if (!user || (await findTicket(trx, sent)) !== userId) throw new ApiError('invalid_ticket')
+    const isRecovery = 'recoveryCode' in step
+    const isRight = isRecovery
+      ? await spendRecoveryCode(trx, userId, step.recoveryCode)
+      : await acceptCode(trx, box, { userId, code: step.code })
+    if (!isRight) {
+      await failTicket(trx, sent)
+      return null
+    }
+    await spendTicket(trx, sent)
+    const row = (await findUser(trx, userId))!
+    const session = await openSession(trx, {
+      ...device,
+      userId,
+      accountId: row.account_id,
+      passwordHash: user.password_hash,
+      hasPassedSecondFactor: true,
+    })
+    if (!session) throw new ApiError('account_suspended')
+    await rememberNetwork(trx, userId, network)
+    return { ...session, user: row, mailId: isRecovery ? await note(trx, 'recovery_code_used', user) : null }
+  })
+
+/** What users prove themselves with in the middle of a session. */
+export type Proof = { password: string } | { code: string }
+
+/**
+ * Notes that the user of a session has proved themselves again.
+ * @throws ApiError wrong_password; invalid_credentials for a wrong code; overloaded; rate_limited.
+ */
+export async function proveAgain(
+  deps: Deps,
+  { userId, sessionId }: Whose,
+  proof: Proof,
+  from: { device: Device; network: NetworkHash },
+): Promise<void> {
+  const { db, box } = deps
+  if ('password' in proof) {
+    await confirmPassword(db, userId, proof.password, { address: from.device.ip, known: true })
+    return noteProof(db, sessionId, 'password')
+  }
+  const proved = await guessing(deps, { userId, ...from }, () =>
+    db.transaction(async (trx) => {
+      await lockOwner(trx, { userId, sessionId })
+      const isRight = await acceptCode(trx, box, { userId, code: proof.code })
+      if (isRight) await noteProof(trx, sessionId, 'code')
+      return isRight || null
+    }),
+  )
+  if (proved === null) throw wrongCode()
+}
