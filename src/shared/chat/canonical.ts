@@ -32,7 +32,7 @@ export const proofOf = (fields: Fields): Proof =>
 
 /**
  * A call of a tool. `args`: JSON text of an object; of a custom tool (`isCustom`) one text that need not be JSON.
- * `namespace`: the group of tools that has the name.
+ * `namespace`: the group of tools that has the name. `at`: its path in the request.
  */
 export type ToolCall = {
   kind: 'tool_call'
@@ -41,6 +41,7 @@ export type ToolCall = {
   namespace?: string
   args: string
   isCustom?: true
+  at: string
 } & Marked
 
 /** What a tool answered. `at`: its path in the request, as in every other block. */
@@ -74,8 +75,8 @@ export type Block =
   | Document
   | Special
 
-/** The words of one side, in their order. Results of tools are in turns of the user. */
-export type Turn = { role: 'system' | 'user' | 'assistant'; blocks: Block[] }
+/** The words of one side, in their order. Results of tools are in turns of the user. `name`: of who said them. */
+export type Turn = { role: 'system' | 'user' | 'assistant'; blocks: Block[]; name?: string }
 
 /** A tool that its client runs. `schema`: JSON schema of its arguments. */
 export type Tool = {

@@ -22,9 +22,9 @@ export function fileBlocks({ at, data, url, name, context, ...mark }: NamedFile)
 
 /** The data of a file as a URI: some clients send base64 alone. */
 const dataUri = (data: string): string => {
-  if (/^data:/i.test(data)) return data
-  // What every PDF begins with.
-  return `data:${data.startsWith('JVBERi') ? FILE_TYPES.pdf : 'application/octet-stream'};base64,${data}`
+  const uri = /^data:/i.test(data) ? data : `data:application/octet-stream;base64,${data}`
+  // What every PDF begins with, whatever its client calls it.
+  return uri.replace(/^data:[^,]{0,100};base64,(?=JVBERi)/i, `data:${FILE_TYPES.pdf};base64,`)
 }
 
 const TEXT = /^data:text\/[^;,]*(?:;(?!base64)[^;,]*)*(;base64)?,/i

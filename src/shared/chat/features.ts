@@ -24,6 +24,14 @@ const inBlocks =
     return null
   }
 
+/** The path of the first turn that a participant said by name. */
+const participant =
+  (isAsked: (role: Turn['role']) => boolean): Find =>
+  ({ turns }) => {
+    const at = turns.findIndex(({ name, role }) => name !== undefined && isAsked(role))
+    return at < 0 ? null : `messages[${at}].name`
+  }
+
 const special = (is: Special['is']): Find =>
   inBlocks((block) => block.kind === 'special' && block.is === is && block.at)
 
@@ -49,11 +57,15 @@ const isAsked = (value: unknown, neutral: readonly unknown[]): boolean =>
 /** The probabilities of an answer's words, in the `include` of Responses. */
 const LOGPROBS = 'message.output_text.logprobs'
 
+/** The smallest limit of the output that the Responses API takes, in tokens. */
+export const LEAST_LIMIT = 16
+
 /** What may be asked for, and where it is found. */
 export const FEATURES = {
   temperature: named('temperature', ({ sampling }) => sampling.temperature !== undefined),
   top_p: named('top_p', ({ sampling }) => sampling.top_p !== undefined),
   top_k: named('top_k', ({ sampling }) => sampling.top_k !== undefined),
+  short_limits: named('max_tokens', ({ maxTokens }) => maxTokens < LEAST_LIMIT),
   n: named('n', ({ choices }) => choices > 1),
   stop: named('stop', ({ stop }) => stop.length > 0),
   json_object: ({ format }) => (format?.schema === null ? format.at : null),
@@ -78,6 +90,9 @@ export const FEATURES = {
   result_documents: inResults('document'),
   result_errors: inBlocks((block) => block.kind === 'tool_result' && block.isError === true && block.at),
   loose_results: ({ turns }) => looseResult(turns),
+  unanswered_calls: ({ turns }) => unansweredCall(turns),
+  names: participant((role) => role !== 'assistant'),
+  assistant_names: participant((role) => role === 'assistant'),
   thoughts: inBlocks(({ kind }) => kind === 'reasoning' && 'reasoning'),
   citations: special('citations'),
   parts: special('parts'),
@@ -164,4 +179,18 @@ function looseResult(turns: readonly Turn[]): string | null {
     else if (block.kind === 'tool_result' && add(block.callId, -1) < 0) return block.at
   }
   return null
+}
+
+/** The path of the first call that no result after it answers. */
+function unansweredCall(turns: readonly Turn[]): string | null {
+  const results = new Map<string, number>()
+  let first: string | null = null
+  for (const block of turns.flatMap(({ blocks }) => blocks).toReversed()) {
+    if (block.kind === 'tool_result') results.set(block.callId, (results.get(block.callId) ?? 0) + 1)
+    if (block.kind !== 'tool_call') continue
+    const left = results.get(block.id) ?? 0
+    if (left === 0) first = block.at
+    else results.set(block.id, left - 1)
+  }
+  return first
 }

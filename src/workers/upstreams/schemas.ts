@@ -36,7 +36,7 @@ export function closedSchema(schema: Fields): Fields {
     else if (KNOWN.has(name) || isKnownValue(name, value)) known[name] = value
     else unknown[name] = value
   }
-  const isObject = given.type === 'object' || isFields(given.properties)
+  const isObject = [given.type].flat().includes('object') || isFields(given.properties)
   const notes = Object.keys(unknown).length > 0 ? [JSON.stringify(unknown)] : []
   const described = [given.description, ...notes].filter(isText)
   return {

@@ -8,11 +8,11 @@ import type { Block, Turn } from '../../shared/chat/canonical.ts'
 const NOTHING: Turn = { role: 'user', blocks: [{ kind: 'text', text: '.' }] }
 
 /**
- * The turns in this order. What comes between calls and their results is moved behind these; pictures and documents of
+ * The turns in this order. The name of a participant is in front of their words. What comes between calls and their results is moved behind these; pictures and documents of
  * the system and of assistants become a turn of the user behind theirs.
  */
 export function orderedTurns(turns: readonly Turn[]): Turn[] {
-  const said = turns.flatMap(filesApart)
+  const said = turns.map(withName).flatMap(filesApart)
   if (said.every(({ blocks }) => blocks.length === 0)) return [NOTHING]
   const unseen = new Set(said.flatMap(({ blocks }) => blocks.flatMap(resultOf)))
   const waitedFor = new Set<string>()
@@ -29,6 +29,14 @@ export function orderedTurns(turns: readonly Turn[]): Turn[] {
     for (const id of calls) if (unseen.has(id)) waitedFor.add(id)
   }
   return [...ordered, ...later]
+}
+
+/** A turn whose words begin with who says them; but for an assistant, who would write the name again. */
+function withName({ name, ...turn }: Turn): Turn {
+  const [first, ...others] = turn.blocks
+  if (name === undefined || turn.role === 'assistant' || !first) return turn
+  const named = first.kind === 'text' ? { ...first, text: `${name}: ${first.text}` } : null
+  return { ...turn, blocks: named ? [named, ...others] : [{ kind: 'text', text: `${name}:` }, first, ...others] }
 }
 
 const resultOf = (block: Block): string[] => (block.kind === 'tool_result' ? [block.callId] : [])

@@ -39,16 +39,25 @@ export function canonicalChat(request: ChatRequest): CanonicalChat {
 export const isLegacyChat = ({ tools, functions }: ChatRequest): boolean =>
   listOf(tools).length === 0 && listOf(functions).length > 0
 
-/** Messages as turns. A result of a function of older clients answers the last call of that name. */
+/**
+ * Messages as turns. A result of a function of older clients answers the last call of that name, and one without an id
+ * the first call without one that has no result yet.
+ */
 function turnsOf(messages: readonly ChatMessage[]): Turn[] {
   const called = new Map<unknown, string>()
+  const unnamed: string[] = []
   return messages.map((message, index) => {
-    const { function_call: call } = message
+    const { role, function_call: call, tool_calls: calls, tool_call_id: id, name } = message
     if (call) called.set(asFields(call).name, legacyId(index))
-    const answered = message.role === 'function' ? called.get(message.name) : message.tool_call_id
-    return withMark(turnOf(message, index, isText(answered) ? answered : legacyId(index)), message)
+    unnamed.push(...listOf(calls).flatMap((one, at) => (isText(one.id) ? [] : [callId(index, at)])))
+    const answered = role === 'function' ? called.get(name) : role !== 'tool' || isText(id) ? id : unnamed.shift()
+    const turn = withMark(turnOf(message, index, isText(answered) ? answered : legacyId(index)), message)
+    return isText(name) && role !== 'function' && role !== 'tool' ? { ...turn, name } : turn
   })
 }
+
+/** The id of a call that has none. */
+const callId = (index: number, at: number): string => `call_${index}_${at}`
 
 /** The turn of a message: what marks a message marks its last block. */
 function withMark(turn: Turn, message: ChatMessage): Turn {
@@ -59,20 +68,20 @@ function withMark(turn: Turn, message: ChatMessage): Turn {
 
 const legacyId = (index: number): string => `function_${index}`
 
-/** @param callId the call that a result answers */
-function turnOf(message: ChatMessage, index: number, callId: string): Turn {
+/** @param answered the call that a result answers */
+function turnOf(message: ChatMessage, index: number, answered: string): Turn {
   const at = `messages[${index}]`
   switch (message.role) {
     case 'system':
     case 'developer':
       return { role: 'system', blocks: blocksOf(message.content, at) }
     case 'assistant': {
-      const calls = [...callsOf(message), ...legacyCallOf(message, index)]
+      const calls = [...callsOf(message, index), ...legacyCallOf(message, index)]
       return { role: 'assistant', blocks: [...thoughtsOf(message), ...wordsOf(message, at), ...calls] }
     }
     case 'tool':
     case 'function':
-      return { role: 'user', blocks: [{ kind: 'tool_result', callId, blocks: blocksOf(message.content, at), at }] }
+      return { role: 'user', blocks: [{ kind: 'tool_result', callId: answered, blocks: blocksOf(message.content, at), at }] }
     default:
       return { role: 'user', blocks: blocksOf(message.content, at) }
   }
@@ -131,16 +140,17 @@ function thoughtsOf({ reasoning_details: details, reasoning_content: content, re
   return detailed.length > 0 || text === undefined ? detailed : [{ kind: 'reasoning', text }]
 }
 
-const callsOf = ({ tool_calls: calls }: ChatMessage): ToolCall[] =>
-  listOf(calls).map((call) => {
+const callsOf = ({ tool_calls: calls }: ChatMessage, index: number): ToolCall[] =>
+  listOf(calls).map((call, at) => {
     const isCustom = call.type === 'custom'
     const { name, arguments: args, input } = asFields(isCustom ? call.custom : call.function)
     const said = isCustom ? input : args
     return {
       kind: 'tool_call',
-      id: String(call.id),
+      id: isText(call.id) ? call.id : callId(index, at),
       name: String(name),
       args: typeof said === 'string' ? said : JSON.stringify(said ?? {}),
+      at: `messages[${index}].tool_calls[${at}]`,
       ...(isCustom && { isCustom: true as const }),
     }
   })
@@ -149,7 +159,8 @@ const callsOf = ({ tool_calls: calls }: ChatMessage): ToolCall[] =>
 function legacyCallOf({ function_call: call }: ChatMessage, index: number): ToolCall[] {
   if (!call) return []
   const { name, arguments: args } = asFields(call)
-  return [{ kind: 'tool_call', id: legacyId(index), name: String(name), args: isText(args) ? args : '{}' }]
+  const at = `messages[${index}].function_call`
+  return [{ kind: 'tool_call', id: legacyId(index), name: String(name), args: isText(args) ? args : '{}', at }]
 }
 
 function toolOf(tool: Fields): Tool[] {

@@ -85,7 +85,7 @@ class Reader {
       case 'redacted_thinking':
         return this.thoughtOf(block)
       case 'tool_use':
-        return [callOf(block)]
+        return [callOf(block, at)]
       case 'tool_result':
         return [this.resultOf(block, at)]
       case 'document':
@@ -152,11 +152,12 @@ class Reader {
   }
 }
 
-const callOf = (block: Fields): Block => ({
+const callOf = (block: Fields, at: string): Block => ({
   kind: 'tool_call',
   id: String(block.id),
   name: String(block.name),
   args: argsOf(block.input),
+  at,
   ...markOf(block),
 })
 

@@ -96,7 +96,7 @@ function turnOf(item: Fields, open: Open, at: string): Turn | null {
       return { role: 'assistant', blocks: thoughtsOf(item, open) }
     case 'function_call':
     case 'custom_tool_call':
-      return { role: 'assistant', blocks: [callOf(item)] }
+      return { role: 'assistant', blocks: [callOf(item, at)] }
     case 'function_call_output':
     case 'custom_tool_call_output': {
       const blocks = blocksOf(item.output, `${at}.output`)
@@ -143,12 +143,13 @@ function thoughtsOf({ summary, content, encrypted_content: sealed }: Fields, ope
 
 const namespaceOf = ({ namespace }: Fields) => isText(namespace) && { namespace }
 
-const callOf = (item: Fields): Block => ({
+const callOf = (item: Fields, at: string): Block => ({
   kind: 'tool_call',
   id: String(item.call_id),
   name: String(item.name),
   args: item.type === 'custom_tool_call' ? String(item.input) : String(item.arguments) || '{}',
   ...(item.type === 'custom_tool_call' && { isCustom: true as const }),
+  at,
   ...namespaceOf(item),
 })
 

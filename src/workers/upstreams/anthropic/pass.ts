@@ -82,7 +82,7 @@ function withClosedSchema(config: Fields): Fields {
   return isFields(schema) ? { ...config, format: { ...asFields(config.format), schema: closedSchema(schema) } } : config
 }
 
-/** The API refuses a conversation without a turn, and a turn without content. */
+/** The API refuses a conversation that does not begin with a user, and a turn without content. */
 const NOTHING: Fields = { role: 'user', content: '.' }
 
 /**
@@ -95,7 +95,8 @@ function corrected(messages: readonly Fields[]): Fields[] {
     const { content } = spoken('content', message.content, ids)
     return content === undefined ? [] : [content === message.content ? message : { ...message, content }]
   })
-  return kept.length > 0 ? kept : [NOTHING]
+  const hasLostFirst = messages[0]?.role === 'user' && kept[0]?.role === 'assistant'
+  return kept.length === 0 || hasLostFirst ? [NOTHING, ...kept] : kept
 }
 
 /** A field of a text or blocks, as the API takes it; nothing, if it has no words. */

@@ -5,12 +5,14 @@
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { sentFields } from '../../../shared/chat/check-body.ts'
+import { OPENAI } from '../../../shared/chat/completions/carries.ts'
 import { FREE_FIELDS } from '../../../shared/chat/completions/fields.ts'
 import type { ChatAdapter } from '../adapter.ts'
 import { withCustomTools } from '../custom-tools.ts'
 import type { UpstreamHttp } from '../http.ts'
 import type { ProtocolParts } from '../protocol.ts'
 import { protocol } from '../protocol.ts'
+import { ShortNames } from '../short-names.ts'
 import { OpenaiChunks } from './chunks.ts'
 import { ChunksDecoder } from './decode-answer.ts'
 import { bodyOf } from './encode-request.ts'
@@ -21,10 +23,11 @@ export const OPENAI_CHAT: ProtocolParts = {
   dialect: 'chat',
   path: () => '/chat/completions',
   headers: (_context, stream): Record<string, string> => (stream ? { accept: 'text/event-stream' } : {}),
-  pass: (request, { route }) => ({
-    body: corrected(sentFields(request, FREE_FIELDS, route.allow)),
-    translation: new OpenaiChunks(request.n ?? 1),
-  }),
+  pass: (request, { route }) => {
+    const names = new ShortNames(OPENAI.longestName)
+    const body = corrected(sentFields(request, FREE_FIELDS, route.allow), names)
+    return { body, translation: names.restored(new OpenaiChunks(request.n ?? 1)) }
+  },
   encode: (chat, route) => ({ body: bodyOf(chat, route), decoder: new ChunksDecoder(chat.stop) }),
   complete,
 }

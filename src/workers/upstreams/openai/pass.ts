@@ -6,45 +6,55 @@ import { asFields, isText, listOf } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatMessage } from '../../../shared/requests/requests.ts'
 import { argumentsSchema } from '../schemas.ts'
-import { shortened } from '../sent-names.ts'
+import { CallIds } from '../sent-names.ts'
+import type { ShortNames } from '../short-names.ts'
 import { shortUser } from '../user-ids.ts'
 
-/** The fields with shorter ids, the real types of pictures, whole schemas, and nothing about tools without tools. */
-export function corrected(fields: Fields): Fields {
+/**
+ * The fields with shorter names and ids, the real types of pictures, whole schemas, and nothing about tools without
+ * tools.
+ */
+export function corrected(fields: Fields, names: ShortNames): Fields {
   const { messages, tools, functions, parallel_tool_calls: parallel, ...others } = fields
-  const { user, safety_identifier: safety, ...rest } = others
+  const { user, safety_identifier: safety, tool_choice: choice, function_call: called, ...rest } = others
   return {
     ...rest,
-    messages: sentMessages(messages as ChatMessage[]),
-    ...(tools !== undefined && { tools: listOf(tools).map(sentTool) }),
-    ...(functions !== undefined && { functions: listOf(functions).map(sentFunction) }),
+    messages: sentMessages(messages as ChatMessage[], names),
+    ...(tools !== undefined && { tools: listOf(tools).map((tool) => sentTool(tool, names)) }),
+    ...(functions !== undefined && { functions: listOf(functions).map((one) => sentFunction(one, names)) }),
+    ...(choice !== undefined && { tool_choice: names.sent(choice) }),
+    ...(called !== undefined && { function_call: names.sent(called) }),
     ...(parallel !== undefined && listOf(tools).length > 0 && { parallel_tool_calls: parallel }),
     ...(isText(user) && { user: shortUser(user) }),
     ...(isText(safety) && { safety_identifier: shortUser(safety) }),
   }
 }
 
-const sentId = (id: string): string => shortened(id, OPENAI.longestCallId)
-
-/**
- * Calls that are named by one id in several turns keep it: each result follows its call, and some servers number their
- * calls from 0 in every turn.
- */
-function sentMessages(messages: readonly ChatMessage[]): ChatMessage[] {
+function sentMessages(messages: readonly ChatMessage[], names: ShortNames): ChatMessage[] {
+  const ids = new CallIds(OPENAI)
   return messages.map((message) => {
-    const { tool_calls: calls, tool_call_id: id } = message
+    const { role, tool_calls: calls, tool_call_id: id, function_call: called } = message
     return {
       ...withImages(message, (url) => (typeof url === 'string' ? typedPicture(url) : url)),
       ...(Array.isArray(calls) && {
-        tool_calls: listOf(calls).map((call) => (isText(call.id) ? { ...call, id: sentId(call.id) } : call)),
+        tool_calls: listOf(calls).map((call) => ({
+          ...names.sent(call),
+          ...(isText(call.id) && { id: ids.ofCall(call.id) }),
+        })),
       }),
-      ...(isText(id) && { tool_call_id: sentId(id) }),
+      ...(isText(id) && { tool_call_id: ids.ofResult(id) }),
+      ...(called !== undefined && { function_call: names.sent(called) }),
+      ...(role === 'function' && { name: names.sentTool(message).name }),
     }
   })
 }
 
-const sentTool = (tool: Fields): Fields =>
-  tool.type === 'function' ? { ...tool, function: sentFunction(asFields(tool.function)) } : tool
+function sentTool(tool: Fields, names: ShortNames): Fields {
+  if (tool.type === 'function') return { ...tool, function: sentFunction(asFields(tool.function), names) }
+  return tool.type === 'custom' ? { ...tool, custom: names.sentTool(asFields(tool.custom)) } : tool
+}
 
-const sentFunction = ({ parameters, ...called }: Fields): Fields =>
-  parameters === undefined ? called : { ...called, parameters: argumentsSchema(asFields(parameters)) }
+function sentFunction(called: Fields, names: ShortNames): Fields {
+  const { parameters, ...named } = names.sentTool(called)
+  return parameters === undefined ? named : { ...named, parameters: argumentsSchema(asFields(parameters)) }
+}

@@ -1,6 +1,7 @@
 /** From what the Responses API sends to the events of an answer. A whole response is a stream of its items. */
 import { randomUUID } from 'node:crypto'
 import type { AnswerEvent, BlockStart, EndReason } from '../../../shared/chat/events.ts'
+import { LEAST_LIMIT } from '../../../shared/chat/features.ts'
 import { ResponseCompleter, isResponse } from '../../../shared/chat/responses/complete-stream.ts'
 import { wordsOf } from '../../../shared/chat/responses/items.ts'
 import { asFields, isText } from '../../../shared/platform/fields.ts'
@@ -29,9 +30,12 @@ export class ResponsesDecoder extends CompletingDecoder {
   private readonly parts = new Map<unknown, string>()
   private items = 0
   private reported: UpstreamUsage | null = null
+  private readonly limit: number
 
-  constructor() {
+  /** @param limit of the output, in tokens: an upstream may exceed a smaller one than it takes, and no more is paid */
+  constructor(limit = Infinity) {
     super(new ResponseCompleter())
+    this.limit = limit
   }
 
   get isFinished(): boolean {
@@ -39,9 +43,17 @@ export class ResponsesDecoder extends CompletingDecoder {
   }
 
   usageIn(event: Fields): UpstreamUsage | null {
-    const usage = openaiUsage(event.usage ?? asFields(event.response).usage)
+    const used = openaiUsage(event.usage ?? asFields(event.response).usage)
+    const usage = used && this.limited(used)
     if (usage) this.reported = largerUsage(this.reported, usage)
     return usage && this.reported
+  }
+
+  /** Of what was made because the limit had to be raised nothing is reported. */
+  private limited(usage: UpstreamUsage): UpstreamUsage {
+    const over = usage.output - this.limit
+    if (this.limit >= LEAST_LIMIT || over <= 0) return usage
+    return { ...usage, output: this.limit, ...(usage.total !== undefined && { total: usage.total - over }) }
   }
 
   /** @throws UpstreamError for a response that failed, under any status */

@@ -1,5 +1,6 @@
 /** From the canonical form of a chat to a request of the Responses API, for clients of another dialect. */
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../../../shared/chat/canonical.ts'
+import { LEAST_LIMIT } from '../../../shared/chat/features.ts'
 import { fileNameOf, isByAddress } from '../../../shared/chat/documents.ts'
 import { typedPicture } from '../../../shared/chat/picture-types.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
@@ -12,7 +13,7 @@ export function bodyOf(chat: CanonicalChat): Fields {
   const { temperature, top_p } = sampling
   return {
     input: chat.turns.flatMap(itemsOf),
-    max_output_tokens: chat.maxTokens,
+    max_output_tokens: Math.max(chat.maxTokens, LEAST_LIMIT),
     ...(temperature !== undefined && { temperature }),
     ...(top_p !== undefined && { top_p }),
     ...(tools.length > 0 && { tools: tools.map(toolOf) }),

@@ -16,45 +16,58 @@ import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import { argumentsSchema } from '../schemas.ts'
 import { CallIds } from '../sent-names.ts'
+import { ShortNames } from '../short-names.ts'
 import { PassThrough } from '../translation.ts'
 import { shortUser } from '../user-ids.ts'
 import { ResponsesDecoder } from './decode-answer.ts'
 
 /** The body that is sent, but for what every request has. Another upstream of the model may be allowed more. */
-export function passed(request: ChatRequest, { allow }: Pick<Route, 'allow'>, open: Seal['open']): Fields {
+export function passed(
+  request: ChatRequest,
+  { allow }: Pick<Route, 'allow'>,
+  open: Seal['open'],
+  names: ShortNames,
+): Fields {
   const { messages: _messages, max_tokens: limit, input, service_tier: tier, ...rest } = request as ChatRequest & Fields
   const { background: _background, previous_response_id: _previous, stream: _stream, store: _store, ...more } = rest
   const { reasoning, ...others } = more
-  const ids = new CallIds(RESPONSES)
+  const sending: Sending = { open, names, ids: new CallIds(RESPONSES) }
   return {
     ...sentFields(others, FIELDS.free, allow),
-    ...(others.tools !== undefined && others.tools !== null && { tools: listOf(others.tools).map(sentTool) }),
+    ...(others.tools !== undefined && others.tools !== null && {
+      tools: listOf(others.tools).map((tool) => sentTool(tool, names)),
+    }),
+    ...(isFields(others.tool_choice) && { tool_choice: names.sent(others.tool_choice) }),
     ...(isText(others.user) && { user: shortUser(others.user) }),
     ...(isText(others.safety_identifier) && { safety_identifier: shortUser(others.safety_identifier) }),
     ...(hasTools(request) || others.parallel_tool_calls === undefined ? {} : { parallel_tool_calls: undefined }),
     ...(reasoning !== undefined && { reasoning: allow.includes(MODE) ? reasoning : withoutMode(asFields(reasoning)) }),
-    input: Array.isArray(input) ? input.flatMap((item: Fields) => sentItem(item, open, ids)) : input,
+    input: Array.isArray(input) ? input.flatMap((item: Fields) => sentItem(item, sending)) : input,
     max_output_tokens: limit,
     ...(allow.includes('service_tier') && isText(tier) && { service_tier: tier }),
   }
 }
 
 /** A tool whose schema, if it has one, has the properties that the API wants; so has each of a namespace. */
-function sentTool(tool: Fields): Fields {
+function sentTool(tool: Fields, names: ShortNames): Fields {
   const { type, parameters, tools } = tool
-  if (type === 'namespace') return { ...tool, tools: listOf(tools).map(sentTool) }
-  return isFields(parameters) ? { ...tool, parameters: argumentsSchema(parameters) } : tool
+  const named = names.sentTool(tool)
+  if (type === 'namespace') return { ...named, tools: listOf(tools).map((one) => sentTool(one, names)) }
+  return isFields(parameters) ? { ...named, parameters: argumentsSchema(parameters) } : named
 }
 
 const withoutMode = ({ mode: _mode, ...rest }: Fields): Fields => rest
 
 const hasTools = (request: ChatRequest): boolean => toolsOf(request).length > 0
 
+/** What of a request decides how its items are sent. */
+type Sending = { open: Seal['open']; names: ShortNames; ids: CallIds }
+
 /**
  * An item as its vendor takes it. A thought goes back to the route that made it alone, as that made it; what an SDK has
  * read of an answer stays out; ids and types of pictures are those that the API takes.
  */
-function sentItem(item: Fields, open: Seal['open'], ids: CallIds): Fields[] {
+function sentItem(item: Fields, { open, names, ids }: Sending): Fields[] {
   const { parsed_arguments: parsed, ...rest } = item
   const sent = parsed === undefined ? item : rest
   switch (item.type ?? 'message') {
@@ -64,14 +77,14 @@ function sentItem(item: Fields, open: Seal['open'], ids: CallIds): Fields[] {
     }
     case 'function_call':
     case 'custom_tool_call':
-      return [{ ...sent, call_id: ids.ofCall(String(item.call_id)) }]
+      return [{ ...names.sentTool(sent), call_id: ids.ofCall(String(item.call_id)) }]
     case 'function_call_output':
     case 'custom_tool_call_output':
       return [{ ...sent, call_id: ids.ofResult(String(item.call_id)), output: sentParts(item.output) }]
     case 'message':
       return [{ ...sent, content: sentParts(item.content) }]
     case 'additional_tools':
-      return [{ ...sent, tools: listOf(item.tools).map(sentTool) }]
+      return [{ ...sent, tools: listOf(item.tools).map((tool) => sentTool(tool, names)) }]
     default:
       return [sent]
   }

@@ -27,6 +27,12 @@ export const CHAT: Sample[] = [
   },
   { field: 'top_p', feature: 'top_p', body: { top_p: 0.4 }, wire: { messages: '', responses: '"top_p":0.4' } },
   { field: 'top_k', feature: 'top_k', body: { top_k: 7 }, wire: { messages: '' } },
+  {
+    field: 'max_tokens',
+    feature: 'short_limits',
+    body: { max_tokens: 15 },
+    wire: { messages: '"max_tokens":15', responses: '"max_output_tokens":16' },
+  },
   { field: 'n', feature: 'n', body: { n: 2 } },
   {
     field: 'stop',
@@ -162,6 +168,18 @@ export const CHAT: Sample[] = [
     wire: { messages: 'JVBERi0x', responses: 'JVBERi0x' },
   },
   { field: 'messages', feature: 'loose_results', body: withCall(result, result), at: 'messages[3]' },
+  { field: 'messages', feature: 'unanswered_calls', body: withCall(), at: 'messages[1].tool_calls[0]' },
+  {
+    field: 'messages',
+    feature: 'names',
+    body: { messages: [{ role: 'user', name: 'Ann', content: 'hi' }] },
+    wire: { messages: 'Ann: hi', responses: 'Ann: hi' },
+  },
+  {
+    field: 'messages',
+    feature: 'assistant_names',
+    body: { messages: [...saying({ type: 'text', text: 'hi' }), { role: 'assistant', name: 'Bob', content: 'yes' }] },
+  },
   {
     field: 'messages',
     feature: 'parts',

@@ -146,7 +146,18 @@ export const MESSAGES: Sample[] = [
     feature: 'loose_results',
     body: { messages: saying(resultBlock('x')) },
     at: 'messages.0.content.0',
-    wire: { chat: '"role":"tool"' },
+  },
+  {
+    field: 'messages',
+    feature: 'unanswered_calls',
+    body: { messages: [...saying({ type: 'text', text: 'hi' }), { role: 'assistant', content: [use] }] },
+    at: 'messages.1.content.0',
+  },
+  {
+    field: 'max_tokens',
+    feature: 'short_limits',
+    body: { max_tokens: 1 },
+    wire: { chat: '"max_tokens":1', responses: '"max_output_tokens":16' },
   },
   {
     field: 'messages',

@@ -133,7 +133,12 @@ export const RESPONSES: Sample[] = [
     feature: 'loose_results',
     body: { input: [{ type: 'function_call_output', call_id: 'c9', output: 'x' }] },
     at: 'input.0',
-    wire: { chat: '"tool_call_id":"c9"' },
+  },
+  {
+    field: 'input',
+    feature: 'unanswered_calls',
+    body: { input: [{ type: 'function_call', call_id: 'c1', name: 'look', arguments: '{}' }] },
+    at: 'input.0',
   },
   {
     field: 'input',
