@@ -13,9 +13,12 @@ export type EndReason = 'done' | 'stop_sequence' | 'length' | 'context' | 'tools
 export const isCutOff = (reason: EndReason): boolean =>
   reason === 'length' || reason === 'context' || reason === 'refusal'
 
-/** What a block begins with. `sealed`: reasoning that its vendor alone can read; `id`: what its vendor calls it. */
+/**
+ * What a block begins with. `isFurther`: it begins a message behind another one of the same answer. `sealed`:
+ * reasoning that its vendor alone can read; `id`: what its vendor calls it.
+ */
 export type BlockStart =
-  | { kind: 'text' }
+  | { kind: 'text'; isFurther?: true }
   | { kind: 'refusal' }
   | { kind: 'reasoning'; sealed?: string; format?: string; id?: string }
   | { kind: 'tool_call'; id: string; name: string; namespace?: string; isCustom?: true }

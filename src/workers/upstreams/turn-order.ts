@@ -8,8 +8,9 @@ import type { Block, Turn } from '../../shared/chat/canonical.ts'
 const NOTHING: Turn = { role: 'user', blocks: [{ kind: 'text', text: '.' }] }
 
 /**
- * The turns in this order. The name of a participant is in front of their words. What comes between calls and their results is moved behind these; pictures and documents of
- * the system and of assistants become a turn of the user behind theirs.
+ * The turns in this order. The name of a participant is in front of their words. What comes between calls and their
+ * results is moved behind these; pictures and documents of the system and of assistants become a turn of the user
+ * behind theirs.
  */
 export function orderedTurns(turns: readonly Turn[]): Turn[] {
   const said = turns.map(withName).flatMap(filesApart)

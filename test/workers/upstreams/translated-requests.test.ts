@@ -98,6 +98,72 @@ describe('a request that is translated', () => {
     expect(message.content).to.deep.equal([{ type: 'tool_use', id: 'd', name, input: {} }])
   })
 
+  const NAME = `mcp__${'long'.repeat(25)}`
+  const schema = { type: 'object', properties: { name: { type: 'string', default: NAME } } }
+  const call = { id: 'c', type: 'function', function: { name: NAME, arguments: '{}' } }
+  const named = { name: NAME, parameters: schema }
+  const item = { type: 'function_call', call_id: 'c', name: NAME, arguments: '{}' }
+  const OWN: [what: string, dialect: Dialect, protocol: Protocol, fields: Fields, names: number][] = [
+    [
+      'tools',
+      'chat',
+      'openai',
+      {
+        messages: [...HELLO, { role: 'assistant', content: null, tool_calls: [call] }],
+        tools: [
+          { type: 'function', function: named },
+          { type: 'custom', custom: { name: NAME } },
+        ],
+        tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ function: { name: NAME } }] } },
+      },
+      4,
+    ],
+    [
+      'functions',
+      'chat',
+      'openai',
+      {
+        messages: [
+          { role: 'user', name: NAME, content: 'x' },
+          { role: 'assistant', content: null, function_call: { name: NAME, arguments: '{}' } },
+          { role: 'function', name: NAME, content: 'x' },
+        ],
+        functions: [named],
+        function_call: { name: NAME },
+      },
+      4,
+    ],
+    [
+      'tools',
+      'responses',
+      'responses',
+      {
+        input: [item, { type: 'additional_tools', tools: [{ type: 'function', ...named }] }],
+        tools: [
+          { type: 'function', ...named },
+          { type: 'namespace', name: 'n', tools: [{ type: 'function', ...named }] },
+        ],
+        tool_choice: { type: 'function', name: NAME },
+      },
+      5,
+    ],
+  ]
+  for (const [what, dialect, protocol, fields, count] of OWN) {
+    it(`has short names of ${what} in its own dialect, which come back whole: ${dialect}`, async () => {
+      const { body, answer } = ask(dialect, fields, protocol)
+      const sent = [...JSON.stringify(body).matchAll(/"name":"(mcp__\w+?_[0-9a-f]{8})"/g)].map(([, name]) => name!)
+      expect(new Set(sent).size, JSON.stringify(body)).to.equal(1)
+      expect(sent).to.have.length(count)
+      expect(sent[0]).to.have.length(64)
+      const output = [{ ...item, name: sent[0] }]
+      const said =
+        dialect === 'responses'
+          ? await answer({ type: 'response.completed', response: { status: 'completed', output } })
+          : await answer(chunk(calling('d', sent[0]!)), chunk({}, 'tool_calls'))
+      expect(JSON.stringify(said)).to.include(`"name":"${NAME}"`).and.not.to.include(sent[0])
+    })
+  }
+
   it('has ids of calls that are short enough and differ, each result at its call', () => {
     const long = `call_${'x'.repeat(120)}`
     const turn = (id: string) => [
@@ -110,6 +176,12 @@ describe('a request that is translated', () => {
     expect(chat.flatMap(({ tool_call_id: id }) => id ?? [])).to.deep.equal(called)
     expect(new Set(called).size).to.equal(3)
     expect(Math.max(...called.map((id) => id.length))).to.equal(40)
+    const own = ask(
+      'chat',
+      { messages: chat.map((one) => JSON.parse(JSON.stringify(one).replaceAll('_2"', '"'))) },
+      'openai',
+    )
+    expect(JSON.stringify(own.body.messages)).to.equal(JSON.stringify(chat))
     const items = ask('messages', { messages }, 'responses').body.input as Fields[]
     const ids = items.flatMap(({ call_id: id }) => (typeof id === 'string' ? [id] : []))
     expect(ids.filter((_id, at) => at % 2 === 0)).to.deep.equal(ids.filter((_id, at) => at % 2 === 1))
@@ -124,6 +196,47 @@ describe('a request that is translated', () => {
     const { answer } = ask('messages', { messages, tools: [tool('f')] }, 'openai')
     const message = await answer(chunk(calling('call_0', 'f')), chunk({}, 'tool_calls'))
     expect((message.content as Fields[])[0]!.id).to.match(/^call_[0-9a-f]{32}$/)
+  })
+
+  it('has ids of calls that came without one, each result at its call', () => {
+    const call = (name: string) => ({ type: 'function', function: { name, arguments: '{}' } })
+    const messages = [
+      ...HELLO,
+      { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] },
+      { role: 'tool', content: 'A' },
+      { role: 'tool', content: 'B' },
+    ]
+    const [, , { content }] = ask('chat', { messages }, 'anthropic').body.messages as [Fields, Fields, Fields]
+    expect((content as Fields[]).map((one) => [one.tool_use_id, one.content])).to.deep.equal([
+      ['call_1_0', 'A'],
+      ['call_1_1', 'B'],
+    ])
+  })
+
+  it('reports no more output than a limit below the smallest that is sent', () => {
+    const { translation } = ask('messages', { messages: HELLO, max_tokens: 9 }, 'responses')
+    const usage = { input_tokens: 5, output_tokens: 16, total_tokens: 21 }
+    expect(translation.usageIn({ response: { usage } })).to.include({ input: 5, output: 9, total: 14 })
+  })
+
+  it('is answered in a chat with a blank line between messages, and for the reason OpenAI would name', async () => {
+    const said = (text: string) => ({ type: 'message', content: [{ type: 'output_text', text }] })
+    const refused = { type: 'message', content: [{ type: 'refusal', refusal: 'no' }] }
+    const REASONS: [protocol: Protocol, sent: Fields[], finish: string, content: string | null][] = [
+      ['responses', [{ output: [said('First.'), said('Second.')] }], 'stop', 'First.\n\nSecond.'],
+      ['responses', [{ output: [refused] }], 'content_filter', null],
+      ['openai', [chunk({ content: 'a' }, 'MAX_TOKENS')], 'length', 'a'],
+      ['openai', [chunk({ content: 'a' }, 'eos')], 'stop', 'a'],
+      ['openai', [chunk(calling('c', 'f'), 'STOP')], 'tool_calls', null],
+    ]
+    for (const [protocol, sent, finish, content] of REASONS) {
+      const events = sent.map((one) =>
+        protocol === 'responses' ? { type: 'response.completed', response: { status: 'completed', ...one } } : one,
+      )
+      const { choices } = await ask('chat', { messages: HELLO }, protocol).answer(...events)
+      expect((choices as Fields[])[0]).to.deep.nested.include({ finish_reason: finish })
+      expect(((choices as Fields[])[0]!.message as Fields).content || null).to.equal(content)
+    }
   })
 
   it('names its end user by a hash where the name is too long', () => {

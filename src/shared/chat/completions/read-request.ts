@@ -81,7 +81,10 @@ function turnOf(message: ChatMessage, index: number, answered: string): Turn {
     }
     case 'tool':
     case 'function':
-      return { role: 'user', blocks: [{ kind: 'tool_result', callId: answered, blocks: blocksOf(message.content, at), at }] }
+      return {
+        role: 'user',
+        blocks: [{ kind: 'tool_result', callId: answered, blocks: blocksOf(message.content, at), at }],
+      }
     default:
       return { role: 'user', blocks: blocksOf(message.content, at) }
   }

@@ -3,7 +3,7 @@ import type { Fields } from '../../platform/fields.ts'
 import type { AnswerEncoder, AnswerEvent, BlockStart, EndReason } from '../events.ts'
 
 /** OpenAI's finish_reason. */
-const FINISH: Readonly<Record<EndReason, string>> = {
+export const FINISH: Readonly<Record<EndReason, string>> = {
   done: 'stop',
   stop_sequence: 'stop',
   paused: 'stop',
@@ -20,6 +20,8 @@ type Call = { index: number; begin: Fields | null; isCustom: boolean }
 export class ChunkEncoder implements AnswerEncoder {
   private head: Fields = {}
   private hasBegun = false
+  /** Whether a blank line has to part the next words from a message before them. */
+  private isFurther = false
   private readonly kinds = new Map<number, BlockStart['kind']>()
   private readonly formats = new Map<number, string | undefined>()
   private readonly calls = new Map<number, Call>()
@@ -55,6 +57,7 @@ export class ChunkEncoder implements AnswerEncoder {
       const { id, name, isCustom = false } = event
       this.calls.set(block, { index: this.calls.size, begin: { id, name }, isCustom })
     }
+    if (kind === 'text') this.isFurther = event.isFurther === true
     if (kind !== 'reasoning') return []
     this.formats.set(block, event.format)
     if (event.sealed === undefined) return []
@@ -72,8 +75,11 @@ export class ChunkEncoder implements AnswerEncoder {
       case 'refusal':
         return { refusal: text }
       case 'text':
-      case undefined:
-        return { content: text }
+      case undefined: {
+        const content = this.isFurther ? `\n\n${text}` : text
+        this.isFurther = false
+        return { content }
+      }
     }
   }
 
@@ -89,10 +95,10 @@ export class ChunkEncoder implements AnswerEncoder {
     return call?.begin ? [this.chunk(this.calledIn(call, call.isCustom || isCut ? '' : '{}'))] : []
   }
 
-  /** An answer that calls tools finishes for them, no matter what its upstream reports. */
+  /** An answer that calls tools, or refuses, finishes for that, no matter what its upstream reports. */
   private finishOf(reason: EndReason): string {
     if (reason !== 'done' && reason !== 'tools') return FINISH[reason]
-    if (this.calls.size === 0) return FINISH.done
+    if (this.calls.size === 0) return [...this.kinds.values()].includes('refusal') ? FINISH.refusal : FINISH.done
     return this.isLegacy ? 'function_call' : FINISH.tools
   }
 

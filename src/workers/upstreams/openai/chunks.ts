@@ -9,6 +9,7 @@ import { asFields, isFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { Ending, Translation } from '../translation.ts'
 import { takeUsage } from '../usage.ts'
+import { openaisFinish } from './end-reasons.ts'
 import { Choice } from './choice.ts'
 
 /** The largest index of a choice: readers that join chunks make an array of that length. */
@@ -18,14 +19,19 @@ const MAX_INDEX = 1000
 export class OpenaiChunks implements Translation {
   private readonly choices = new Map<number, Choice>()
   private readonly expected: number
+  private readonly finishOf: (reason: string, whole: string) => string
   private id: string | null = null
   private created: number | null = null
   private last: Fields = {}
   private taken: { event: Fields; usage: UpstreamUsage | null; rest: Fields } | null = null
 
-  /** @param expected how many choices were asked for */
-  constructor(expected: number) {
+  /**
+   * @param expected how many choices were asked for
+   * @param finishOf what is sent for a reason to finish; `whole` is that of a whole answer
+   */
+  constructor(expected: number, finishOf: (reason: string, whole: string) => string = openaisFinish) {
     this.expected = expected
+    this.finishOf = finishOf
   }
 
   get isFinished(): boolean {
@@ -117,7 +123,7 @@ export class OpenaiChunks implements Translation {
       finish_reason: _end,
       ...rest
     } = value
-    const finish = isText(reason) ? reason : choice.forgottenReason
+    const finish = isText(reason) ? this.finishOf(reason, choice.forgottenReason) : choice.forgottenReason
     return { ...rest, index: number, delta: words, finish_reason: isFirstEnd ? finish : null }
   }
 

@@ -11,7 +11,7 @@ import { endReasonOf } from './end-reasons.ts'
 
 /** The events of an answer with one choice. */
 export class ChunksDecoder implements Decoder {
-  private readonly chunks = new OpenaiChunks(1)
+  private readonly chunks = new OpenaiChunks(1, (reason) => reason)
   private readonly open = new OpenBlock()
   private readonly calls = new CallEvents(this.open)
   private readonly stops: readonly string[]

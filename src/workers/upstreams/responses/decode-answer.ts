@@ -29,6 +29,8 @@ export class ResponsesDecoder extends CompletingDecoder {
   /** The part of each thought that came last. */
   private readonly parts = new Map<unknown, string>()
   private items = 0
+  /** The number of the message whose words came last. */
+  private message: unknown = null
   private reported: UpstreamUsage | null = null
   private readonly limit: number
 
@@ -110,11 +112,19 @@ export class ResponsesDecoder extends CompletingDecoder {
     if (type === 'response.custom_tool_call_input.delta') return this.calls.take([{ index, custom: { input: text } }])
     const start = WORDS[String(type)]
     if (!start) return []
-    if (start.kind !== 'reasoning') return this.open.add(`${String(index)} ${String(part)}`, start, text)
+    if (start.kind !== 'reasoning')
+      return this.open.add(`${String(index)} ${String(part)}`, this.inItem(start, index), text)
     const at = `${String(type)} ${String(part ?? summary)}`
     const isFurther = (this.parts.get(index) ?? at) !== at
     this.parts.set(index, at)
     return this.open.add(String(index), start, isFurther ? `\n\n${text}` : text)
+  }
+
+  /** How the words of a message begin: behind those of another one they are a further message. */
+  private inItem(start: BlockStart, index: unknown): BlockStart {
+    const before = this.message ?? index
+    this.message = index
+    return before === index || start.kind !== 'text' ? start : { ...start, isFurther: true }
   }
 
   private ended({ incomplete_details: details }: Fields, isIncomplete: boolean): AnswerEvent[] {

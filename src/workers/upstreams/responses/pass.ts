@@ -34,9 +34,10 @@ export function passed(
   const sending: Sending = { open, names, ids: new CallIds(RESPONSES) }
   return {
     ...sentFields(others, FIELDS.free, allow),
-    ...(others.tools !== undefined && others.tools !== null && {
-      tools: listOf(others.tools).map((tool) => sentTool(tool, names)),
-    }),
+    ...(others.tools !== undefined &&
+      others.tools !== null && {
+        tools: listOf(others.tools).map((tool) => sentTool(tool, names)),
+      }),
     ...(isFields(others.tool_choice) && { tool_choice: names.sent(others.tool_choice) }),
     ...(isText(others.user) && { user: shortUser(others.user) }),
     ...(isText(others.safety_identifier) && { safety_identifier: shortUser(others.safety_identifier) }),

@@ -77,6 +77,8 @@ describe('a message to an upstream of its own dialect', () => {
         expected ? [first, expected] : [first],
       )
     }
+    const begun = { role: 'assistant', content: [text] }
+    expect(sent(asked([user(blank), begun])).messages).to.deep.equal([{ role: 'user', content: '.' }, begun])
     expect(sent(asked([user(blank)])).messages).to.deep.equal([{ role: 'user', content: '.' }])
     for (const system of ['', ' ', [blank], []])
       expect(sent(asked([user(text)], { system }))).to.not.have.property('system')
