@@ -195,7 +195,8 @@ describe('a call and its upstream', () => {
     const odd = String.raw`{ "a" : 1.0,  "big": 12345678901234567890, "c":"\u0041\/\u00e9" , "10":[ 1e2 ] }`
     const call = (id: string) => `{"type":"tool_use","id":"${id}","name":"look","input":${odd} }`
     const said = (prompt: string) => `{"role":"user" ,"content":"${prompt}"}`
-    const looking = `{"type":"function","name":"look","parameters":${odd}}`
+    const looking =
+      `{"type":"function","name":"look",` + `"parameters":{"type":"object", "properties":{}, "default": ${odd} }}`
     const bodies: [path: string, body: (prompt: string) => string, edited: (prompt: string) => string][] = [
       [
         '/v1/messages',

@@ -35,7 +35,7 @@ describe('the catalogue of errors', () => {
     })
   })
 
-  it('has one of the statuses and types that Anthropic has for every code, 529 where the client should retry later', () => {
+  it('has a status and type of Anthropic for every code, 529 where the client should retry later', () => {
     const types = new Map<number, string>()
     for (const code of errorCodes()) types.set(messagesErrors.statusOf(code), anthropicTypeOf(code))
     expect(Object.fromEntries(types)).to.deep.equal({
@@ -61,6 +61,7 @@ describe('the catalogue of errors', () => {
       'unsupported_model',
       'credits_in_use',
       'model_not_allowed',
+      'upstream_unavailable',
       'upstream_overloaded',
       'overloaded',
     ])

@@ -43,7 +43,8 @@ const isWholeCall = ({ isDone, index, pieces }: Item): boolean =>
 const typeOf = ({ type, role }: Fields): string => (isText(type) ? type : isText(role) ? 'message' : '')
 
 /** The key of an item in the map of known ones: of its type, at its place or by its id. */
-const nameOf = (type: string, by: 'at' | 'as', value: unknown): string => JSON.stringify([type, by, value])
+const nameOf = (type: string, by: 'at' | 'as', value: unknown): string =>
+  `${type} ${by} ${typeof value === 'string' || typeof value === 'number' ? value : ''}`
 
 /** The ends of a response by its status. Some upstreams have one event for all of them, `response.done`. */
 const endTypeOf = ({ status }: Fields): string =>

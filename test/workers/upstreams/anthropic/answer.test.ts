@@ -32,8 +32,9 @@ describe('an answer of the Messages API', () => {
   const messageOf = async (message: Record<string, unknown>) => choiceOf(await answerOf(message)).message
 
   it('ends for the reason that OpenAI would name', async () => {
-    const content = [{ type: 'text', text: 'a' }]
     for (const [reason, finish] of Object.entries(REASONS)) {
+      const called = { type: 'tool_use', id: 'a', name: 'f', input: {} }
+      const content = [finish === 'tool_calls' ? called : { type: 'text', text: 'a' }]
       expect(choiceOf(await answerOf({ content, stop_reason: reason })).finish_reason, reason).to.equal(finish)
     }
   })

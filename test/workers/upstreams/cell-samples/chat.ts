@@ -145,7 +145,7 @@ export const CHAT: Sample[] = [
     body: { messages: saying(file(PDF)) },
     wire: {
       messages: '"media_type":"application/pdf","data":"JVBERi0x"',
-      responses: '"type":"input_file","filename":"f"',
+      responses: '"type":"input_file","filename":"f.pdf"',
     },
   },
   {

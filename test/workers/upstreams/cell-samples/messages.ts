@@ -118,8 +118,8 @@ export const MESSAGES: Sample[] = [
     feature: 'pdfs',
     body: { messages: saying(pdf) },
     wire: {
-      chat: `Context"},{"type":"file","file":{"filename":"Title","file_data":"${PDF}"`,
-      responses: `"filename":"Title","file_data":"${PDF}"`,
+      chat: `Context"},{"type":"file","file":{"filename":"Title.pdf","file_data":"${PDF}"`,
+      responses: `"filename":"Title.pdf","file_data":"${PDF}"`,
     },
   },
   {
