@@ -1,5 +1,6 @@
 /**
- * Keys of upstreams: those that operators have switched off, and by which key, and in which tries, a call was served.
+ * Keys of upstreams: those that operators have switched off, and by which key, in which tries, and how as a part of its
+ * session, a call was served.
  */
 import type { Knex } from 'knex'
 import { createTables } from './tables.ts'
@@ -73,10 +74,11 @@ export async function up(db: Knex): Promise<void> {
   `,
   )
   await db.raw(`
-    ALTER TABLE calls ADD upstream_key text, ADD tries integer;
+    ALTER TABLE calls ADD upstream_key text, ADD tries integer, ADD session text;
     COMMENT ON COLUMN calls.upstream_key IS 'The key of its upstream, by its name in the catalogue; null: unknown.';
     COMMENT ON COLUMN calls.tries IS 'How often upstreams were asked, where that is not once.';
-    ALTER TYPE outcome ADD ATTRIBUTE upstream_key text, ADD ATTRIBUTE tries jsonb`)
+    COMMENT ON COLUMN calls.session IS 'How its session was served: hit, new or moved; null: it named none.';
+    ALTER TYPE outcome ADD ATTRIBUTE upstream_key text, ADD ATTRIBUTE tries jsonb, ADD ATTRIBUTE session text`)
   await allow(db, [...BEFORE, ...ADDED])
   await validate(db)
 }
@@ -84,8 +86,8 @@ export async function up(db: Knex): Promise<void> {
 /** The log keeps what was recorded meanwhile: the narrower list is then for new rows alone. */
 export async function down(db: Knex): Promise<void> {
   await db.raw(`
-    ALTER TYPE outcome DROP ATTRIBUTE upstream_key, DROP ATTRIBUTE tries;
-    ALTER TABLE calls DROP upstream_key, DROP tries;
+    ALTER TYPE outcome DROP ATTRIBUTE upstream_key, DROP ATTRIBUTE tries, DROP ATTRIBUTE session;
+    ALTER TABLE calls DROP upstream_key, DROP tries, DROP session;
     DROP TABLE call_tries, disabled_upstream_keys`)
   await allow(db, BEFORE)
   if (!(await db('operator_actions').whereIn('action', ADDED).first('id'))) await validate(db)

@@ -294,6 +294,7 @@ CREATE TABLE calls (
   callback_url text, -- Where its client wants to be told of its end; null: nowhere.
   upstream_key text, -- The key of its upstream, by its name in the catalogue; null: unknown.
   tries integer, -- How often upstreams were asked, where that is not once.
+  session text, -- How its session was served: hit, new or moved; null: it named none.
   units quantity, -- How many characters (speech) or searches (rerank) it is paid for.
   size text, -- The size that it is priced at: as asked for, else as it came (image).
   quality text, -- The quality that it is priced at: as asked for, else as it came (image).

@@ -143,7 +143,7 @@ BEGIN
       cost_micro_usd = CASE WHEN o.status = 'failed' AND greatest(c.attempts, o.attempt) = 0 THEN 0
         ELSE o.cost_micro_usd END,
       upstream = coalesce(o.upstream, c.upstream), upstream_key = coalesce(o.upstream_key, c.upstream_key),
-      tries = jsonb_array_length(o.tries), result_url = o.result_url,
+      tries = jsonb_array_length(o.tries), session = o.session, result_url = o.result_url,
       more_result_urls = o.more_result_urls, pictures = o.pictures, size = coalesce(o.size, c.size),
       quality = coalesce(o.quality, c.quality), finished_at = moment,
       -- A call that we ourselves could not place, or for which its upstream had no room, counts as refused: its key is

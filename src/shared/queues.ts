@@ -22,6 +22,9 @@ import { constants, gunzip, gzip } from 'node:zlib'
 import { Queue } from 'bullmq'
 import type { JobsOptions } from 'bullmq'
 
+/** The session of a chat: what stands for its id, its holder and its model; and how long it is remembered, in s. */
+export type CallSession = { digest: string; seconds: number }
+
 /** A call to be worked. `request` is null where only the result of a submitted task is to be collected. */
 export type CallJob = Trace & {
   callId: CallId
@@ -36,6 +39,8 @@ export type CallJob = Trace & {
   dialect?: Dialect
   /** The betas of the Messages API that its client asked for. */
   betas?: string[]
+  /** The session that a chat belongs to. */
+  session?: CallSession
   /** The version of the catalogue that it was opened at. */
   catalogueVersion: number
   /** Unix ms after which nobody needs the request any more. */

@@ -17,6 +17,7 @@ import type { ChunkRelays } from './calls/chunk-relay.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import type { Reasoners } from './calls/reasoning.ts'
 import type { JobPlaces } from './queue-places.ts'
+import type { Pins } from './calls/session.ts'
 import type { Results } from './calls/results.ts'
 import type { Upstreams } from './upstreams/registry.ts'
 
@@ -43,6 +44,7 @@ export type WorkerDeps = {
   /** For the answers of upstreams that are held. */
   answers: AnswerBudget
   upstreams: Upstreams
+  pins: Pins
   results: Results
   mailer: Mailer
   audits: Audits

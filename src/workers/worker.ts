@@ -51,6 +51,7 @@ import { roundsAtOnce } from './webhooks/round-places.ts'
 import { createMailProcessor } from './mail/processor.ts'
 import { createWorkerMetrics, showWork } from './metrics.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
+import { createPins } from './calls/session.ts'
 import { createResults } from './calls/results.ts'
 import { createMediaStore } from './storage/create-store.ts'
 import { keepKeys, noteKeys } from './key-notes.ts'
@@ -132,6 +133,7 @@ const dependencies = (shared: Shared, redis: Redis, metrics: ReturnType<typeof c
     upstreams: metrics.measureUpstreams(
       upstreamsBy(config, { db, log, keyNotes: noteKeys({ db, log, redis, prefix: config.REDIS_PREFIX }, metrics) }),
     ),
+    pins: createPins(redis, config.REDIS_PREFIX, log),
     results: createResults(createMediaStore(config), fetcher),
     relays: new ChunkRelays(publisher),
     mailer: createMailer(config),

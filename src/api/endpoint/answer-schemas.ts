@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { MAX_SECONDS } from '../../shared/requests/media-options.ts'
+import { SESSION_USES } from '../../shared/calls/tries.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { shownCodeOf } from '../../shared/platform/errors.ts'
 import { MODALITIES } from '../../shared/terms/kinds.ts'
@@ -249,6 +250,9 @@ export const call = z
     latencyMs: z.int().nullable(),
     upstream: z.string().nullable(),
     attempts: z.int(),
+    session: z.enum(SESSION_USES).nullable().meta({
+      description: 'Of a chat with a session: `hit`, what served it before; `new`; `moved`, another upstream or key.',
+    }),
     keyId: id('key'),
     memberId: id('usr').meta({ description: 'The member whose key that is.' }),
     resultUrl: z.string().nullable().meta({ description: 'The address of the result, or of the first picture.' }),

@@ -22,6 +22,7 @@ const EXPOSED_HEADERS = [
   'Preference-Applied',
   'Idempotent-Replayed',
   'X-Max-Output-Tokens',
+  'X-Tollgate-Session',
   'X-Credits',
   'X-Balance',
   'OpenAI-Poll-After-Ms',

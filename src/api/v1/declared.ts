@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import type { Config } from '../../shared/platform/config/config.ts'
 import { MAX_RECEIVER_LENGTH } from '../../shared/webhooks/addresses.ts'
+import { SESSION_USES } from '../../shared/calls/tries.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { apiKey } from '../endpoint/auth.ts'
 import { events, id, ok } from '../endpoint/answer-schemas.ts'
@@ -90,6 +91,9 @@ export const paidHeaders = callHeaders.extend({
 
 /** On the answers of chats. */
 export const chatHeaders = callHeaders.extend({
+  'X-Tollgate-Session': z.enum(SESSION_USES).optional().meta({
+    description: 'Of a chat with a session: `hit`, what served it before; `new`; `moved`, another upstream or key.',
+  }),
   'X-Max-Output-Tokens': z.string().optional().meta({ description: 'The limit of output that the upstream was sent.' }),
 })
 

@@ -292,7 +292,7 @@ export class Calls {
   }
 }
 
-const triedOf = ({ upstreamKey, tries }: Tried) => ({ upstream_key: upstreamKey ?? undefined, tries })
+const triedOf = ({ upstreamKey, tries, session }: Tried) => ({ upstream_key: upstreamKey ?? undefined, tries, session })
 
 const countsOf = (tokens: Tokens | null) =>
   tokens && {

@@ -10,7 +10,7 @@ import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Dialect } from '../chat/dialect.ts'
 import type { Modality } from '../terms/kinds.ts'
 import { reservedTokens } from '../terms/pricing.ts'
-import type { CallTry } from './tries.ts'
+import type { CallTry, SessionUse } from './tries.ts'
 import type { BegunCall, OpenRequest } from './types.ts'
 import { priceVersionOf } from '../terms/price-versions.ts'
 import { MAX_REQUEST_BYTES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from '../terms/lifecycle.ts'
@@ -36,6 +36,7 @@ export type OutcomeRow = {
   upstream?: string
   upstream_key?: string
   tries?: readonly CallTry[] | undefined
+  session?: SessionUse | undefined
   result_url?: string | null
   more_result_urls?: readonly string[] | undefined
   pictures?: number | undefined

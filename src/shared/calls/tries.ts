@@ -18,12 +18,22 @@ export type CallTry = {
   at: string
 }
 
+/**
+ * How the session of a call was served: by what served it before (`hit`), by what serves it from now on because nothing
+ * did before (`new`), or in place of what did (`moved`).
+ */
+export const SESSION_USES = ['hit', 'new', 'moved'] as const
+/** One of them. */
+export type SessionUse = (typeof SESSION_USES)[number]
+
 /** What is known of how a call was tried, at its end. */
 export type Tried = {
   /** The key that served or failed it, by its name. */
   upstreamKey?: string | null
   /** Absent where its only try succeeded: its row has all of that. */
   tries?: readonly CallTry[] | undefined
+  /** Absent without a session. */
+  session?: SessionUse | undefined
 }
 
 type Row = {
@@ -77,6 +87,14 @@ export async function lastFailedTries(db: Db, calls: number): Promise<FailedTry[
       .map((one) => ({ ...one, call: publicId('call', id) })),
   )
 }
+
+/** The upstream and the key that served a call, by their names; null if they are not known. */
+export const servedAt = async (db: Db, id: CallId): Promise<{ upstream: string; key: string } | null> =>
+  (await db('calls')
+    .where({ id })
+    .whereNotNull('upstream')
+    .whereNotNull('upstream_key')
+    .first<{ upstream: string; key: string } | undefined>('upstream', 'upstream_key as key')) ?? null
 
 /** The keys of open tasks, with how many each has made. */
 export async function keysOfTasks(db: Db | Trx): Promise<{ upstream: string; key: string; tasks: number }[]> {

@@ -84,6 +84,7 @@ const upstreamSchema = z
     concurrency: z.int().min(1).optional(),
     fetchImages: z.boolean().optional(),
     customTools: z.boolean().optional(),
+    promptCacheKey: z.boolean().optional(),
     systemAnywhere: z.boolean().optional(),
   })
   .refine(({ apiKeyEnv, keys }) => apiKeyEnv === undefined || keys === undefined, {

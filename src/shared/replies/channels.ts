@@ -2,6 +2,7 @@
 import type { AccountId, CallId } from '../platform/ids.ts'
 import type { Answer, LongAnswer } from '../calls/stored-answers.ts'
 import { INLINE_BYTES, isLong } from '../calls/stored-answers.ts'
+import type { SessionUse } from '../calls/tries.ts'
 import type { CallStatus } from '../terms/lifecycle.ts'
 
 /**
@@ -9,13 +10,14 @@ import type { CallStatus } from '../terms/lifecycle.ts'
  * dialect, as JSON texts; `from` is the number of the first of them, so that a lost message is noticed; `words` and
  * `isEnd` are what the stream has come to with the last of them: the UTF-8 bytes of its words, and whether each choice
  * has ended. `lost`: its worker is gone, and what was delivered of its stream is to be settled
- * (docs/architecture.md#lost-streams).
+ * (docs/architecture.md#lost-streams). `session`: how the call's session was served, before its first chunk.
  */
 export type CallUpdate =
   | { type: 'running' }
   | { type: 'progress'; progress: number }
   | { type: 'chunks'; from: number; chunks: string[]; words: number; isEnd: boolean }
   | { type: 'lost' }
+  | { type: 'session'; session: SessionUse }
 
 /** Chunks of one stream, as an update has them. */
 export type Chunks = Omit<CallUpdate & { type: 'chunks' }, 'type'> & { callId: CallId }

@@ -6,6 +6,7 @@ import type { AccountId, CallId, KeyId, PriceVersionId, UserId } from '../platfo
 import { newId, publicId } from '../platform/ids.ts'
 import type { Dialect } from '../chat/dialect.ts'
 import type { ErrorCode } from '../platform/errors.ts'
+import type { SessionUse } from '../calls/tries.ts'
 import type { Ended } from '../calls/types.ts'
 import type { Answer, LongAnswer } from '../calls/stored-answers.ts'
 import { INLINE_BYTES, answerOf, longAnswerOf, passingAnswerOf } from '../calls/stored-answers.ts'
@@ -50,6 +51,8 @@ export type CallRecord = {
   latencyMs: number | null
   upstream: string | null
   attempts: number
+  /** How its session was served; null if it named none. */
+  session: SessionUse | null
   keyId: string
   /** The member whose key that is. */
   memberId: string
@@ -176,6 +179,7 @@ export const RECORD_COLUMNS = [
   'upstream',
   'attempts',
   'tries',
+  'session',
   'key_id',
   'user_id',
   'result_url',
@@ -208,6 +212,7 @@ export type RecordRow = {
   upstream: string | null
   attempts: number
   tries: number | null
+  session: SessionUse | null
   key_id: KeyId
   user_id: UserId
   result_url: string | null
@@ -258,6 +263,7 @@ export function recordOf(row: RecordRow): CallRecord {
     latencyMs: row.latency_ms,
     upstream: row.upstream,
     attempts: row.tries ?? row.attempts,
+    session: row.session,
     keyId: publicId('key', row.key_id),
     memberId: publicId('user', row.user_id),
     resultUrl: row.result_url,

@@ -196,7 +196,7 @@ function ended(run: Run, outcome: Outcome): Outcome {
   const tries = all.length > 1 || all.some(({ error }) => error !== null) ? all : undefined
   if (outcome.is === 'failed') return { ...outcome, costMicroUsd: spent.total, upstream, upstreamKey, tries }
   if (outcome.is !== 'settled') return outcome
-  return { ...outcome, settlement: { ...outcome.settlement, upstreamKey, tries } }
+  return { ...outcome, settlement: { ...outcome.settlement, upstreamKey, tries, session: run.session } }
 }
 
 /** What a call's upstream can have used, by its request: a chat's, or that of embeddings. */

@@ -1,5 +1,5 @@
 /** One run of a call's job and its outcome, which the call processor turns into a verb. */
-import type { CallTry, Tried } from '../../shared/calls/tries.ts'
+import type { CallTry, SessionUse, Tried } from '../../shared/calls/tries.ts'
 import type { Written } from '../../shared/chat/written-request.ts'
 import type { BegunCall, Settlement } from '../../shared/calls/types.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
@@ -43,6 +43,8 @@ export type Run = {
   key: string | null
   /** Its tries so far, oldest first. */
   tries: CallTry[]
+  /** How its session was served; absent without one, and until its answer begins. */
+  session?: SessionUse
   /** What its upstream can have used. */
   bounds: UsageBounds
   /** What its tries have cost so far. */

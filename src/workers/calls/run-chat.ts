@@ -15,6 +15,7 @@ import type { WorkerDeps } from '../deps.ts'
 import type { Outcome, Run } from './run-call.ts'
 import { aboutRun, callerOf, contextOf, sendTo, upstreamFailure } from './run-call.ts'
 import { chatMicroUsd } from './costs.ts'
+import { beginSession, madeBefore } from './session.ts'
 import { withReferences } from './references.ts'
 import type { ChatAdapter, UpstreamContext } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
@@ -32,18 +33,25 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   // What comes whole was billed whole: it is not cancelled.
   if (!request.stream) run.held.onDisconnect = () => {}
   if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
+  const session = await beginSession(deps, run)
+  const preferred = (await madeBefore(deps, run)) ?? session?.pin ?? undefined
   const settlement = await withReferences(deps, run, (references) => {
-    const caller = { ...callerOf(run), prepare: references.prepare }
+    const caller = { ...callerOf(run), prepare: references.prepare, preferred }
     const routes = carryingRoutes(model.routes, request, run.job.dialect)
     return deps.upstreams.tryRoutes({ ...model, routes }, caller, async (route, begun) => {
       const adapter = deps.upstreams.adapterFor(route, 'chat')
       const asked = { adapter, route, request: references.requestFor(request, route) }
-      const answer = await sendTo(run, route, () => ask(deps, run, asked, begun), spanAttributes).catch(
+      const onBegin = (): void => {
+        begun()
+        session?.servedBy(route)
+      }
+      const answer = await sendTo(run, route, () => ask(deps, run, asked, onBegin), spanAttributes).catch(
         (error: unknown) => {
           attachQuote(error, run, asked)
           throw error
         },
       )
+      session?.servedBy(route)
       if (answer.usage && hasReasoned(answer.usage)) deps.reasoners.add(route)
       if (answer.refused.length > 0) warnOfRefusedUsage(deps, run, route, answer)
       return settlementOf(model, run, route, answer)
@@ -105,6 +113,7 @@ const chatContextOf = ({ config, log }: WorkerDeps, route: Route, run: Run): Ups
   dialect: run.job.dialect,
   estimatedInput: run.bounds.estimate.input,
   betas: run.job.betas,
+  cacheKey: run.job.session?.digest,
   written: run.written,
   seal: sealFor(config.APP_SECRET, { accountId: run.job.accountId, route: `${route.upstream.name} ${route.model}` }),
   onSkipped: () => log.warn({ ...aboutRun(run), upstream: route.upstream.name }, 'an event was skipped'),

@@ -49,6 +49,8 @@ export type UpstreamContext = {
   estimatedInput?: number
   /** A chat as its client wrote it, for upstreams of its dialect; absent where that is not known. */
   written?: Written | undefined
+  /** What stands for the session of a chat, for upstreams that find its cache by it; absent without one. */
+  cacheKey?: string | undefined
   /** The betas of the Messages API that its client asked for (`anthropic-beta`). */
   betas?: readonly string[] | undefined
   /** Of a chat: seals what only this route may read again, and opens it. */

@@ -78,8 +78,20 @@ export function asked(
 ): { body: Fields; translation: Translation } {
   const isOwn = (context.dialect ?? 'chat') === dialect
   const { body, translation } = isOwn ? pass(request, context) : translating(encode, request, context)
-  return { body: sentBody(complete(body, stream), context.route, stream), translation }
+  return { body: sentBody(complete({ ...body, ...cacheKeyOf(context) }, stream), context.route, stream), translation }
 }
+
+/** A host of OpenAI itself. */
+const OPENAI_HOST = /^([a-z]+\.)?api\.openai\.com$/
+
+/** Whether an upstream finds the cache of a session by `prompt_cache_key`; many refuse fields that they do not know. */
+function knowsCacheKey({ protocol: spoken, baseUrl, promptCacheKey }: Route['upstream']): boolean {
+  if (promptCacheKey !== undefined) return promptCacheKey
+  return spoken === 'responses' || (spoken === 'openai' && OPENAI_HOST.test(new URL(baseUrl).hostname))
+}
+
+const cacheKeyOf = ({ cacheKey, route }: UpstreamContext): Fields =>
+  cacheKey !== undefined && knowsCacheKey(route.upstream) ? { prompt_cache_key: cacheKey } : {}
 
 /** What is sent: in the dialect of its client as that has written it, with what is to be changed. */
 const sentAs = (

@@ -73,6 +73,8 @@ export type Work<T> = (route: Route, begun: () => void) => Promise<T>
 export type RouteCaller = Caller & {
   prepare?: (route: Route) => Promise<void>
   costOf?: (route: Route) => number | null
+  /** The upstream and the key that are tried first where that is possible, by their names. */
+  preferred?: { upstream: string; key: string } | undefined
 }
 
 /** What of a model decides where its calls go. */
@@ -111,7 +113,8 @@ export function createUpstreams(deps: UpstreamDeps) {
       const targets = targetsOf(routes, keysFor)
       const { openUntil } = health
       const { readyAt, choose } = pools
-      const state = { modality: model.modality, targets, failed, openUntil, readyAt, choose, backoffMs }
+      const preferred = targetNamed(caller.preferred, routes)
+      const state = { preferred, modality: model.modality, targets, failed, openUntil, readyAt, choose, backoffMs }
       for (;;) {
         const step = nextAttempt({ ...state, now: Date.now(), random: Math.random })
         if (step.is === 'give_up') throw lastFailure(failed, targets, readyAt)
@@ -148,6 +151,16 @@ export function createUpstreams(deps: UpstreamDeps) {
 
     close: connections.close,
   }
+}
+
+/** The target of these names; also with a key that gets nothing new. */
+function targetNamed(named: RouteCaller['preferred'], routes: readonly Route[]): Target | undefined {
+  if (!named) return undefined
+  for (const route of routes) {
+    const key = route.upstream.name === named.upstream && keysFor(route).find(({ name }) => name === named.key)
+    if (key) return { route, key }
+  }
+  return undefined
 }
 
 /** The failure of a call for which nothing is left to try. */

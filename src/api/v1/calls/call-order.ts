@@ -8,6 +8,7 @@ import { dialectOf } from '../../../shared/chat/dialect.ts'
 import type { CallBounds, ChatPrice, Share, Tokens } from '../../../shared/terms/pricing.ts'
 import { chatCharge, limitWithin, reservedTokens } from '../../../shared/terms/pricing.ts'
 import type { FormFile } from '../../forms/form-file.ts'
+import type { CallSession } from '../../../shared/queues.ts'
 import type { CallRequest } from '../../../shared/requests/requests.ts'
 import type { Funds } from '../../../shared/identity/summary.ts'
 import { payable } from '../../../shared/identity/summary.ts'
@@ -53,6 +54,8 @@ export type CallOrder = {
   /** The API of a chat, if it is not chat completions, and the betas that its upstream may be asked for. */
   dialect?: Dialect | undefined
   betas?: string[] | undefined
+  /** The session that a chat belongs to. */
+  session?: CallSession | undefined
   /** The tools of upstreams that were left out, by their names. */
   droppedTools?: readonly string[] | undefined
   /** How long it may take where its model states nothing, in seconds; as its modality if absent. */

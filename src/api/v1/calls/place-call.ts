@@ -31,6 +31,7 @@ import { maxCreditsOf, priceGuard, callbackUrlOf, prepareCallback } from './call
 import type { Identity } from './joined-calls.ts'
 import { identityOf, joinCall, joinClaimed, joinRetried } from './joined-calls.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
+import { withoutCacheKey } from './sessions.ts'
 import { refusalOf } from './unopened-calls.ts'
 import type { Relayed } from './relayed-stream.ts'
 import { RelayedSound } from '../audio/relayed-sound.ts'
@@ -89,7 +90,7 @@ export async function placeCall(
   // Before the job is enqueued, so that both are sent in one write and no follower sees the end of the call first.
   deps.replies.publishEvent(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
   try {
-    await enqueue(ctx, deps, order, request, outcome.outstanding)
+    await enqueue(ctx, deps, forWorker(order), request, outcome.outstanding)
   } catch (error) {
     placed.wait.cancel()
     throw error
@@ -223,6 +224,9 @@ function openRequest(
   }
 }
 
+const forWorker = (order: CallOrder): CallOrder =>
+  order.model.modality === 'chat' ? { ...order, request: withoutCacheKey(order.request as ChatRequest) } : order
+
 /** The text of a chat, if an upstream of its model speaks its dialect. */
 function writtenFor({ model, request, text, body, dialect }: CallOrder): Pick<CallJob, 'text'> {
   if (text === undefined || dialect === undefined || !speaks(model.routes, dialect)) return {}
@@ -276,6 +280,7 @@ async function enqueue(
     accountId: request.accountId,
     request: order.request,
     ...writtenFor(order),
+    ...(order.session && { session: order.session }),
     ...(order.dialect && { dialect: order.dialect, betas: order.betas ?? [] }),
     catalogueVersion: request.catalogueVersion,
     requestId,

@@ -33,6 +33,7 @@ import { LargeCall } from './large-call.ts'
 import { placeCall } from './place-call.ts'
 import type { CallContext, PlacedCall, UpdateListener } from './placed-call.ts'
 import { refuse } from './record-refusal.ts'
+import { sessionOf, withoutGatewayFields } from './sessions.ts'
 import { GroupChanged } from './unopened-calls.ts'
 import { isDeepStrictEqual } from 'node:util'
 import { ALLOWANCE_HEADERS, TOKEN_HEADERS } from '../../endpoint/allowances.ts'
@@ -128,9 +129,16 @@ function serveCall<M extends Model, P extends Parsed>(
       const orderFor = async (holder: Principal) => {
         const asked = { ...orderOf(deps, kind, resolved, holder, { headers: ctx.req.headers, text }), dialect }
         await large.pause()
-        return { ...orderForReader(ctx, asked), ...sent, text }
+        const { headers } = ctx.req
+        const owner = { holder, model: asked.model.id, secret: deps.config.APP_SECRET }
+        const session = kind.modality === 'chat' ? sessionOf({ headers, body: read, dialect }, owner) : undefined
+        return { ...orderForReader(ctx, asked), ...sent, text, session }
       }
-      const place = () => placeInGroup(call, deps, updates.onUpdate, orderFor)
+      const onUpdate = (update: CallUpdate): void => {
+        if (update.type === 'session') ctx.set('X-Tollgate-Session', update.session)
+        else updates.onUpdate(update)
+      }
+      const place = () => placeInGroup(call, deps, onUpdate, orderFor)
       const { order, placed } = await checkCaller(deps, call, place)
       large.end()
       // Their worker has them now, or those of the call that was joined.
@@ -187,7 +195,8 @@ export function orderOf<M extends Model, P extends Parsed>(
   { headers, text }: { headers?: IncomingHttpHeaders; text?: string | undefined } = {},
 ): P & { model: M; body: JsonObject } {
   const model = modelOf<M>({ catalogue }, kind, body, holder)
-  return { ...kind.parse(body, model, headers, text), model, body }
+  const read = kind.modality === 'chat' ? withoutGatewayFields(body, model) : body
+  return { ...kind.parse(read, model, headers, text), model, body }
 }
 
 /** The model of a body. @throws ApiError unsupported_model, model_not_allowed */
