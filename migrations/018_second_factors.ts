@@ -3,7 +3,7 @@
  * wait for it. What users change of them is in the log of operators' actions.
  */
 import type { Knex } from 'knex'
-import { createTables } from './tables.ts'
+import { allowWords, createTables, refuseWords } from './tables.ts'
 
 const ADDED = ['totp_added', 'totp_removed', 'recovery_code_used', 'second_factor_reset']
 
@@ -12,7 +12,7 @@ export async function up(db: Knex): Promise<void> {
     ALTER TABLE users ADD COLUMN has_second_factor boolean NOT NULL DEFAULT false;
     COMMENT ON COLUMN users.has_second_factor IS 'Whether a session needs one. Changed with the factors.';
     ALTER TABLE sessions ADD COLUMN proved_at timestamptz, ADD COLUMN code_at timestamptz;
-    COMMENT ON COLUMN sessions.proved_at IS 'The last password since the login; null: none was asked for.';
+    COMMENT ON COLUMN sessions.proved_at IS 'The last password or passkey since the login; null: none was asked for.';
     COMMENT ON COLUMN sessions.code_at IS 'The last code of an authenticator app since the login.'`)
   await createTables(
     db,
@@ -54,16 +54,16 @@ export async function up(db: Knex): Promise<void> {
     CREATE INDEX sign_in_tickets_user ON sign_in_tickets (user_id);
   `,
   )
-  await allow(db, 'mails', 'kind', await allowed(db, 'mails_kind_known', ['sign_in_changed']))
-  await allow(db, 'operator_actions', 'action', await allowed(db, 'operator_actions_action_known', ADDED))
+  await allowWords(db, 'mails', 'kind', ['sign_in_changed'])
+  await allowWords(db, 'operator_actions', 'action', ADDED)
   await db.raw('ALTER TABLE operator_actions VALIDATE CONSTRAINT operator_actions_action_known')
 }
 
 /** The log keeps what was recorded meanwhile: the narrower list is then for new rows alone. */
 export async function down(db: Knex): Promise<void> {
   await db.raw(`DELETE FROM mails WHERE kind = 'sign_in_changed'`)
-  await allow(db, 'mails', 'kind', await allowed(db, 'mails_kind_known', [], ['sign_in_changed']))
-  await allow(db, 'operator_actions', 'action', await allowed(db, 'operator_actions_action_known', [], ADDED))
+  await refuseWords(db, 'mails', 'kind', ['sign_in_changed'])
+  await refuseWords(db, 'operator_actions', 'action', ADDED)
   if (!(await db('operator_actions').whereIn('action', ADDED).first('id')))
     await db.raw('ALTER TABLE operator_actions VALIDATE CONSTRAINT operator_actions_action_known')
   await db.raw(`
@@ -71,19 +71,3 @@ export async function down(db: Knex): Promise<void> {
     ALTER TABLE sessions DROP COLUMN proved_at, DROP COLUMN code_at;
     ALTER TABLE users DROP COLUMN has_second_factor`)
 }
-
-/** What a constraint allows, with some words more or less: other migrations extend the same lists. */
-async function allowed(db: Knex, constraint: string, more: string[], less: string[] = []): Promise<string[]> {
-  const { rows } = await db.raw<{ rows: { rule: string }[] }>(
-    'SELECT pg_get_constraintdef(oid) AS rule FROM pg_constraint WHERE conname = ?',
-    [constraint],
-  )
-  const words = [...rows[0]!.rule.matchAll(/'(\w+)'/g)].map(([, word]) => word!)
-  return [...words, ...more].filter((word) => !less.includes(word))
-}
-
-const allow = (db: Knex, table: string, column: string, words: readonly string[]) =>
-  db.raw(`
-    ALTER TABLE ${table} DROP CONSTRAINT ${table}_${column}_known;
-    ALTER TABLE ${table} ADD CONSTRAINT ${table}_${column}_known
-      CHECK (${column} IN (${words.map((word) => `'${word}'`).join(', ')})) NOT VALID`)

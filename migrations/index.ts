@@ -24,6 +24,7 @@ import * as upstreamKeys from './015_upstream_keys.ts'
 import * as receipts from './016_receipts.ts'
 import * as webhookTries from './017_webhook_tries.ts'
 import * as secondFactors from './018_second_factors.ts'
+import * as passkeys from './019_passkeys.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -57,6 +58,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '016_receipts': receipts,
   '017_webhook_tries': webhookTries,
   '018_second_factors': secondFactors,
+  '019_passkeys': passkeys,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

@@ -616,7 +616,7 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'account_limited'::text, 'role_changed'::text, 'account_grouped'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text, 'upstream_key_disabled'::text, 'upstream_key_enabled'::text, 'upstream_key_tested'::text, 'totp_added'::text, 'totp_removed'::text, 'recovery_code_used'::text, 'second_factor_reset'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'account_limited'::text, 'role_changed'::text, 'account_grouped'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text, 'upstream_key_disabled'::text, 'upstream_key_enabled'::text, 'upstream_key_tested'::text, 'totp_added'::text, 'totp_removed'::text, 'recovery_code_used'::text, 'second_factor_reset'::text, 'passkey_added'::text, 'passkey_removed'::text, 'passkey_refused'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 CREATE INDEX operator_actions_action ON operator_actions USING btree (action, id DESC);
@@ -630,6 +630,35 @@ CREATE TABLE passing_answers (
   CONSTRAINT passing_answers_pkey PRIMARY KEY (call_id)
 );
 CREATE INDEX passing_answers_time ON passing_answers USING btree (created_at);
+
+-- Challenges that wait for their signature. A used one is deleted.
+CREATE TABLE passkey_challenges (
+  challenge_hash bytea NOT NULL, -- SHA-256 of the challenge.
+  user_id uuid, -- Who adds a passkey by it; null: it is for the use of one.
+  expires_at timestamptz NOT NULL, -- From then on it is refused.
+  CONSTRAINT passkey_challenges_pkey PRIMARY KEY (challenge_hash),
+  CONSTRAINT passkey_challenges_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT passkey_challenges_hash_is_sha256 CHECK ((octet_length(challenge_hash) = 32))
+);
+CREATE INDEX passkey_challenges_expiry ON passkey_challenges USING btree (expires_at);
+
+-- The passkeys of users.
+CREATE TABLE passkeys (
+  id uuid NOT NULL, -- UUIDv7.
+  user_id uuid NOT NULL, -- Whose it is.
+  credential_id bytea NOT NULL, -- What the authenticator calls it.
+  public_key bytea NOT NULL, -- COSE.
+  counter bigint NOT NULL, -- How often the authenticator has signed, as it last reported; 0: it does not count.
+  transports text[] NOT NULL, -- How browsers reach the authenticator.
+  name text NOT NULL, -- For its owner to recognise it by.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was added.
+  last_used_at timestamptz, -- When it last signed in or proved its user; null: never.
+  CONSTRAINT passkeys_pkey PRIMARY KEY (id),
+  CONSTRAINT passkeys_credential_key UNIQUE (credential_id),
+  CONSTRAINT passkeys_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT passkeys_counter_not_negative CHECK ((counter >= 0))
+);
+CREATE INDEX passkeys_user ON passkeys USING btree (user_id);
 
 -- Signed events of providers, once each. They are hints: nothing is credited by them.
 CREATE TABLE payment_events (
@@ -829,7 +858,7 @@ CREATE TABLE sessions (
   created_at timestamptz NOT NULL DEFAULT now(), -- Login.
   last_seen_at timestamptz NOT NULL DEFAULT now(), -- Last request, to the minute.
   expires_at timestamptz NOT NULL, -- From then on the token is refused, by the clock of the database.
-  proved_at timestamptz, -- The last password since the login; null: none was asked for.
+  proved_at timestamptz, -- The last password or passkey since the login; null: none was asked for.
   code_at timestamptz, -- The last code of an authenticator app since the login.
   CONSTRAINT sessions_pkey PRIMARY KEY (id),
   CONSTRAINT sessions_token_hash_key UNIQUE (token_hash),

@@ -83,3 +83,27 @@ export const unfoldChecks = (db: Knex, table: string): Promise<void> =>
         replace(obj_description('${table}_rules'::regproc), E',\\n', ', ADD '));
       DROP FUNCTION ${table}_rules;
     END $do$`)
+
+/**
+ * Allows a column to have more words: those of its check `<table>_<column>_known`, which other migrations extend too.
+ * Rows that exist are not read again.
+ */
+export const allowWords = (db: Knex, table: string, column: string, words: readonly string[]): Promise<void> =>
+  changeWords(db, table, column, (known) => [...known, ...words])
+
+/** Takes words back that `allowWords` has allowed. */
+export const refuseWords = (db: Knex, table: string, column: string, words: readonly string[]): Promise<void> =>
+  changeWords(db, table, column, (known) => known.filter((word) => !words.includes(word)))
+
+async function changeWords(db: Knex, table: string, column: string, change: (known: string[]) => string[]) {
+  const name = `${table}_${column}_known`
+  const { rows } = await db.raw<{ rows: { rule: string }[] }>(
+    'SELECT pg_get_constraintdef(oid) AS rule FROM pg_constraint WHERE conname = ?',
+    [name],
+  )
+  const known = [...rows[0]!.rule.matchAll(/'(\w+)'/g)].map(([, word]) => word!)
+  const words = change(known).map((word) => `'${word}'`)
+  await db.raw(`
+    ALTER TABLE ${table} DROP CONSTRAINT ${name};
+    ALTER TABLE ${table} ADD CONSTRAINT ${name} CHECK (${column} IN (${words.join(', ')})) NOT VALID`)
+}

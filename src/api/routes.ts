@@ -49,6 +49,15 @@ import {
   removeApp,
   showFactors,
 } from './console/second-factor.ts'
+import {
+  beginPasskey,
+  beginSignIn,
+  editPasskey,
+  endPasskey,
+  makePasskey,
+  passkeySignIn,
+  showPasskeys,
+} from './console/passkeys.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
 import { showHourUsage, showKeyUsage, showLatency, showMemberUsage, showUsage } from './console/usage.ts'
 import { sendAgain, showDeliveries, showDelivery } from './console/webhook-deliveries.ts'
@@ -175,6 +184,13 @@ export const endpoints = [
   beginApp,
   confirmApp,
   removeApp,
+  showPasskeys,
+  beginPasskey,
+  makePasskey,
+  editPasskey,
+  endPasskey,
+  beginSignIn,
+  passkeySignIn,
   proveYourself,
   logout,
   showAccount,

@@ -17,6 +17,7 @@ import { deleteExpiredInvitations } from '../shared/identity/invitations.ts'
 import { deleteExpiredSessions } from '../shared/identity/sessions.ts'
 import { deleteExpiredTickets } from '../shared/identity/tickets.ts'
 import { createTotpBox, resealTotpSecrets } from '../shared/sign-in/factors.ts'
+import { deleteExpiredChallenges } from '../shared/sign-in/passkeys.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { nameInUrl } from '../shared/media/media.ts'
 import {
@@ -87,6 +88,7 @@ export function createReconciler(deps: WorkerDeps) {
     media: hourly(() => deps.results.sweep(deps.config.MEDIA_TTL_DAYS)),
     sessions: hourly(() => deleteExpiredSessions(deps.db)),
     tickets: hourly(() => deleteExpiredTickets(deps.db)),
+    challenges: hourly(() => deleteExpiredChallenges(deps.db)),
     invitations: hourly(() => deleteExpiredInvitations(deps.db)),
     loginNetworks: hourly(() => deleteOldNetworks(deps.db)),
     oldMails: hourly(() => deleteOldMails(deps.db)),

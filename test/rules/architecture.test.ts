@@ -17,6 +17,8 @@ const HOMES: Record<string, string> = {
   sign_in_tickets: 'src/shared/identity/',
   totp_secrets: 'src/shared/sign-in/',
   recovery_codes: 'src/shared/sign-in/',
+  passkeys: 'src/shared/sign-in/',
+  passkey_challenges: 'src/shared/sign-in/',
   one_time_tokens: 'src/shared/identity/',
   grants: 'src/shared/ledger/',
   ledger_entries: 'src/shared/ledger/',

@@ -3,6 +3,7 @@
  * who registered the address before its owner did may have keys and sessions.
  */
 import { z } from 'zod'
+import { deleteFactors } from '../../shared/sign-in/factors.ts'
 import { networkHash } from '../../shared/identity/login.ts'
 import { accessBy, closeAccess } from '../../shared/identity/password-changes.ts'
 import { ok, messageAnswer } from '../endpoint/answer-schemas.ts'
@@ -43,7 +44,13 @@ export const endAccess = endpoint({
 }).handle(({ config, db, log }: Pick<WebDeps, 'config' | 'db' | 'log'>) => async ({ body, request }) => {
   const address = request.device().ip
   const network = networkHash(config.APP_SECRET, address)
-  const { accountId } = await closeAccess(db, { token: body.token, newPassword: body.password, address, network })
+  const { accountId } = await closeAccess(db, {
+    token: body.token,
+    newPassword: body.password,
+    address,
+    network,
+    endFactors: deleteFactors,
+  })
   logSecurity(log, request, 'access_ended', accountId)
   return { ok: true, message: 'All API keys and sessions have ended. Log in with the new password.' }
 })

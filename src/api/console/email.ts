@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { networkHash } from '../../shared/identity/login.ts'
 import { readToken } from '../../shared/identity/one-time-tokens.ts'
 import { requestReset, resetPassword } from '../../shared/identity/password-changes.ts'
+import { deleteFactors } from '../../shared/sign-in/factors.ts'
 import { signupTerms } from '../../shared/identity/signup-credits.ts'
 import { presentUser } from '../../shared/identity/users.ts'
 import { requestVerification, verifyEmail, confirmAddress, requestAddress } from '../../shared/identity/verification.ts'
@@ -176,8 +177,8 @@ export const reset = endpoint({
   path: '/api/email/reset',
   summary: 'Set a new password with a mailed link',
   description:
-    'Ends all sessions, and all API keys if the address had not been verified. A refused password does not use up ' +
-    'the link.',
+    'Ends all sessions, and all API keys and second factors if the address had not been verified. A refused password ' +
+    'does not use up the link.',
   body: z.object({ token: mailedToken, password: passwordOfReset }).meta({ id: 'ResetRequest' }),
   answers: { 200: { description: 'The password has been changed.', schema: messageAnswer } },
   errors: ['invalid_token', ...PASSWORD_ERRORS, 'overloaded'],
@@ -189,6 +190,7 @@ export const reset = endpoint({
     newPassword: body.password,
     address,
     network,
+    endFactors: deleteFactors,
   })
   logSecurity(log, request, 'password_reset', accountId)
   const ended = keys === 0 ? '' : ` ${KEYS_ENDED}`

@@ -2,17 +2,17 @@
  * /api/auth: second factors, the second step of a login, and proofs in the middle of a session (docs/sign-in.md).
  */
 import { z } from 'zod'
-import { networkHash } from '../../shared/identity/login.ts'
 import { presentUser } from '../../shared/identity/users.ts'
 import { createTotpBox, factorsOf } from '../../shared/sign-in/factors.ts'
 import { addTotp, completeLogin, confirmNewTotp, proveAgain, removeTotp } from '../../shared/sign-in/second-factor.ts'
+import { siteOf } from '../../shared/sign-in/passkeys.ts'
 import { isRequiredOf } from '../../shared/sign-in/policy.ts'
 import { done, ok, signedIn } from '../endpoint/answer-schemas.ts'
 import { anySession, freshSession, provenSession } from '../endpoint/auth.ts'
-import type { RequestFacts } from '../endpoint/declaration.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import type { WebDeps } from '../deps.ts'
 import { enqueueMail } from './enqueue-mail.ts'
+import { fromOf, usedPasskey } from './passkeys.ts'
 import { logSecurity } from './security-log.ts'
 
 const tag = 'Account'
@@ -24,11 +24,6 @@ const code = z
   .string({ error: 'is required' })
   .max(20, 'must be the 6 digits of the app')
   .meta({ description: 'The 6 digits that the app shows.', examples: ['123456'] })
-
-const from = ({ config }: Pick<WebDeps, 'config'>, request: RequestFacts) => {
-  const device = request.device()
-  return { device, network: networkHash(config.APP_SECRET, device.ip) }
-}
 
 /** Shows the second factors of the user who is logged in. */
 export const showFactors = endpoint({
@@ -43,6 +38,7 @@ export const showFactors = endpoint({
       schema: z.strictObject({
         ok,
         totp: z.boolean().meta({ description: 'Whether there is an authenticator app.' }),
+        passkeys: z.int().meta({ description: 'How many passkeys there are.' }),
         recoveryCodes: z.int().meta({ description: 'How many recovery codes are left.' }),
         required: z.boolean().meta({ description: 'Whether this service requires a second factor of you.' }),
       }),
@@ -111,7 +107,8 @@ export const removeApp = endpoint({
   method: 'delete',
   path: '/api/auth/totp',
   summary: 'Remove the authenticator app',
-  description: 'The recovery codes end with it. Needs a login, or `POST /api/auth/proof`, of the last 15 minutes.',
+  description:
+    'With the last second factor the recovery codes end. Needs a login, or `POST /api/auth/proof`, of the last 15 minutes.',
   answers: { 200: { description: 'The app has been removed.', schema: done } },
   errors: ['not_found'],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ auth, request }) => {
@@ -138,10 +135,12 @@ export const passSecondFactor = endpoint({
       ticket: z.string({ error: 'invalid_ticket' }).meta({ description: 'The `ticket` of the login.' }),
       code: code.optional(),
       recoveryCode: z.string().max(100).optional().meta({ description: 'Instead of a code of the app.' }),
+      passkey: usedPasskey.optional().meta({ description: 'Instead of a code: what the browser answers.' }),
     })
-    .transform(({ ticket, code: typed, recoveryCode }, context) => {
+    .transform(({ ticket, code: typed, recoveryCode, passkey }, context) => {
       if (typed !== undefined) return { ticket, step: { code: typed } }
       if (recoveryCode !== undefined) return { ticket, step: { recoveryCode } }
+      if (passkey !== undefined) return { ticket, step: { passkey } }
       context.addIssue({ code: 'custom', path: ['code'], message: 'is required' })
       return z.NEVER
     })
@@ -150,10 +149,11 @@ export const passSecondFactor = endpoint({
   errors: ['invalid_request', 'invalid_ticket', 'invalid_credentials', 'account_suspended'],
 }).handle((deps: CompletionDeps) => {
   const box = createTotpBox(deps.config)
+  const site = siteOf(deps.config)
   const { log } = deps
   return async ({ body, request }) => {
-    const sent = { ...body, browser: request.browser(), ...from(deps, request) }
-    const { token, user, mailId } = await completeLogin({ ...deps, box }, sent)
+    const sent = { ...body, browser: request.browser(), ...fromOf(deps.config, request) }
+    const { token, user, mailId } = await completeLogin({ ...deps, box, site }, sent)
     if (mailId) enqueueMail(deps, mailId)
     logSecurity(log, request, mailId ? 'recovery_code_used' : 'logged_in', user.account_id)
     return { ok: true, token, user: presentUser(user) }
@@ -167,12 +167,15 @@ export const proveYourself = endpoint({
   method: 'post',
   path: '/api/auth/proof',
   summary: 'Prove yourself again',
-  description: 'With the password, or a code of the authenticator app. It holds for 15 minutes of this session.',
+  description:
+    'With the password, a code of the authenticator app, or a passkey that verifies you, by ' +
+    '`POST /api/auth/passkey/options`. It holds for 15 minutes of this session.',
   body: z
-    .object({ password: z.string().optional(), code: code.optional() })
-    .transform(({ password, code: typed }, context) => {
+    .object({ password: z.string().optional(), code: code.optional(), passkey: usedPasskey.optional() })
+    .transform(({ password, code: typed, passkey }, context) => {
       if (password !== undefined) return { password }
       if (typed !== undefined) return { code: typed }
+      if (passkey !== undefined) return { passkey }
       context.addIssue({ code: 'custom', path: ['password'], message: 'is required' })
       return z.NEVER
     })
@@ -181,8 +184,9 @@ export const proveYourself = endpoint({
   errors: ['invalid_request', 'wrong_password', 'invalid_credentials', 'overloaded'],
 }).handle((deps: CompletionDeps) => {
   const box = createTotpBox(deps.config)
+  const site = siteOf(deps.config)
   return async ({ auth, body, request }) => {
-    await proveAgain({ ...deps, box }, auth, body, from(deps, request))
+    await proveAgain({ ...deps, box, site }, auth, body, fromOf(deps.config, request))
     logSecurity(deps.log, request, 'proved', auth.accountId)
     return { ok: true }
   }

@@ -16,6 +16,8 @@ export type SecurityEvent =
   | 'recovery_code_used'
   | 'totp_added'
   | 'totp_removed'
+  | 'passkey_added'
+  | 'passkey_removed'
   | 'proved'
   | 'logged_out'
   | 'session_revoked'

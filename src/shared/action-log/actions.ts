@@ -45,6 +45,9 @@ export const ACTIONS = [
   'totp_removed',
   'recovery_code_used',
   'second_factor_reset',
+  'passkey_added',
+  'passkey_removed',
+  'passkey_refused',
 ] as const
 /** One of them. */
 export type ActionKind = (typeof ACTIONS)[number]

@@ -64,15 +64,24 @@ export async function confirmPassword(db: Db, userId: UserId, password: string, 
 export const requestReset = (db: Db | Trx, email: string): Promise<MailId> =>
   requestNewMail(db, { kind: 'reset', recipient: email, userId: null })
 
-/** What comes with a mailed link. `newPassword` is unchecked; `address` and `network` are the client's. */
-export type NewPassword = { token: string; newPassword: unknown; address: string; network: NetworkHash }
+/**
+ * What comes with a mailed link. `newPassword` is unchecked; `address` and `network` are the client's. `endFactors` ends
+ * what else signs the user in, where their keys end.
+ */
+export type NewPassword = {
+  token: string
+  newPassword: unknown
+  address: string
+  network: NetworkHash
+  endFactors: (trx: Trx, userId: UserId) => Promise<void>
+}
 
 /** Whose password was set, and how many keys ended with it. */
 export type SetByLink = { accountId: AccountId; keys: number }
 
 /**
- * Sets a new password by a reset link; every session and every reset link of the user ends. So do the keys where the
- * address had not been verified: their maker may not be the reader of its mails. The holder of the link may log in from
+ * Sets a new password by a reset link; every session and every reset link of the user ends. So do keys and factors where
+ * the address had not been verified: their maker may not be the reader of its mails. The holder of the link may log in from
  * there, no matter what others guess.
  * @throws ApiError invalid_token, the codes of `checkNewPassword`, overloaded.
  */
@@ -106,7 +115,7 @@ export const accessTo = async (db: Db | Trx, userId: UserId, except?: string): P
 })
 
 /**
- * Ends all keys and sessions of an account by the same links as `accessBy`, which end with it, and sets a new password.
+ * Ends all keys, sessions and factors of an account by the same links as `accessBy`, which end with it, and sets a new password.
  * @throws ApiError invalid_token, the codes of `checkNewPassword`, overloaded.
  */
 export const closeAccess = (db: Db, sent: NewPassword): Promise<SetByLink> =>
@@ -126,7 +135,7 @@ type PasswordLink = {
 /** The link is looked up first: an invalid one costs no hash, and a weak password does not use it up. */
 async function setByLink(
   db: Db,
-  { newPassword, address, network }: NewPassword,
+  { newPassword, address, network, endFactors }: NewPassword,
   { find, spend, endsKeys }: PasswordLink,
 ): Promise<SetByLink> {
   const userId = await find(db)
@@ -141,6 +150,8 @@ async function setByLink(
     await endSessions(trx, userId)
     await rememberNetwork(trx, userId, network)
     const accountId = (await findUser(trx, userId))!.account_id
-    return { accountId, keys: endsKeys(user) ? await revokeKeysOfUser(trx, userId) : 0 }
+    if (!endsKeys(user)) return { accountId, keys: 0 }
+    await endFactors(trx, userId)
+    return { accountId, keys: await revokeKeysOfUser(trx, userId) }
   })
 }

@@ -134,6 +134,20 @@ const SIGN_IN_CHANGES: Record<string, { subject: string; sentence: string }> = {
     subject: 'The second factor was removed by an operator',
     sentence: 'Signing in needs your password alone. All sessions have ended.',
   },
+  passkey_added: {
+    subject: 'A passkey was added',
+    sentence: 'It signs in without a password, and is one of your second factors.',
+  },
+  passkey_removed: {
+    subject: 'A passkey was removed',
+    sentence: 'It no longer signs in.',
+  },
+  passkey_refused: {
+    subject: 'A passkey was refused',
+    sentence:
+      'Somebody used a passkey of yours which seems to be a copy: it has signed fewer times than before. Remove it ' +
+      'unless you can explain that.',
+  },
 }
 
 /** Notifies a user that how they sign in has changed. `details`: the change. */

@@ -56,6 +56,7 @@ const CATALOGUE = {
   },
   not_found: { status: 404, message: 'There is nothing at this address.' },
   method_not_allowed: { status: 405, message: 'This path does not support this method.' },
+  too_many_passkeys: { status: 409, message: 'You have 20 passkeys, the most: remove one first.' },
   email_taken: { status: 409, message: 'An account with this e-mail address already exists.' },
   conflict: { status: 409, message: 'Somebody else has changed this in the meantime. Your request changed nothing.' },
   too_many_keys: { status: 409, message: 'You can have at most 100 active keys of an account. Revoke one first.' },

@@ -26,6 +26,7 @@ export const PREFIXES = {
   event: 'evt',
   delivery: 'whd',
   invitation: 'inv',
+  passkey: 'pk',
 } as const
 
 /** A kind of thing that has ids. */
@@ -71,6 +72,8 @@ export type EventId = Id<'event'>
 export type DeliveryId = Id<'delivery'>
 /** The id of an invitation to an organisation. */
 export type InvitationId = Id<'invitation'>
+/** The id of a passkey. */
+export type PasskeyId = Id<'passkey'>
 
 const POOL_BYTES = 16 * 256
 const pool = Buffer.allocUnsafe(POOL_BYTES)

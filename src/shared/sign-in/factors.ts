@@ -1,5 +1,5 @@
 /**
- * The second factors of a user: an authenticator app, and recovery codes. All changes are made under the lock of the
+ * The second factors of a user: an authenticator app, passkeys, and recovery codes for when those are lost. All changes are made under the lock of the
  * user's row, and `users.has_second_factor` changes with them: by it `openSession` refuses a session without a factor.
  */
 import { createHash, randomBytes } from 'node:crypto'
@@ -19,17 +19,18 @@ export const createTotpBox = (config: Pick<Config, 'APP_SECRET' | 'APP_SECRET_PR
   createBox(config, 'totp secrets')
 
 /** What can be the second factor of a login. */
-export const FACTORS = ['totp', 'recovery'] as const
+export const FACTORS = ['totp', 'passkey', 'recovery'] as const
 /** One of them. */
 export type Factor = (typeof FACTORS)[number]
 
-/** What a user has: whether an app was confirmed, and how many recovery codes are left. */
-export type Factors = { totp: boolean; recoveryCodes: number }
+/** What a user has: whether an app was confirmed, how many passkeys, and how many recovery codes are left. */
+export type Factors = { totp: boolean; passkeys: number; recoveryCodes: number }
 
 /** The second factors of a user. */
 export async function factorsOf(db: Db | Trx, userId: UserId): Promise<Factors> {
   const { rows } = await db.raw<{ rows: Factors[] }>(
     `SELECT EXISTS (SELECT FROM totp_secrets WHERE user_id = :userId AND confirmed_at IS NOT NULL) AS totp,
+      (SELECT count(*) FROM passkeys WHERE user_id = :userId)::int AS passkeys,
       (SELECT count(*) FROM recovery_codes WHERE user_id = :userId)::int AS "recoveryCodes"`,
     { userId },
   )
@@ -37,8 +38,10 @@ export async function factorsOf(db: Db | Trx, userId: UserId): Promise<Factors> 
 }
 
 /** The factors that a login can be completed with. */
-export const factorNames = ({ totp, recoveryCodes }: Factors): Factor[] =>
-  FACTORS.filter((factor) => (factor === 'totp' ? totp : recoveryCodes > 0))
+export const factorNames = ({ totp, passkeys, recoveryCodes }: Factors): Factor[] => {
+  const has: Record<Factor, boolean> = { totp, passkey: passkeys > 0, recovery: recoveryCodes > 0 }
+  return FACTORS.filter((factor) => has[factor])
+}
 
 /** Stores a new secret of an app that is still to be confirmed. @returns null if one was confirmed already */
 export async function beginTotp(trx: Trx, box: TotpBox, userId: UserId): Promise<Buffer | null> {
@@ -87,13 +90,17 @@ const CODE_BYTES = 10
 const codeHash = (code: string): Buffer =>
   createHash('sha256').update(code.toUpperCase().replaceAll(/[\s-]/g, '')).digest()
 
-/** Confirms the app of a user, who has a second factor from now on. @returns ten recovery codes, shown this once */
-export async function confirmTotp(trx: Trx, userId: UserId): Promise<string[]> {
-  const codes = Array.from({ length: CODES }, () => base32(randomBytes(CODE_BYTES)).toLowerCase())
+/** Confirms the app of a user, who has a second factor from now on. */
+export async function confirmTotp(trx: Trx, userId: UserId): Promise<void> {
   await trx('totp_secrets').where({ user_id: userId }).update({ confirmed_at: trx.fn.now() })
+  await setSecondFactor(trx, userId, true)
+}
+
+/** Gives a user new recovery codes; the old ones end. @returns ten codes, shown this once */
+export async function newRecoveryCodes(trx: Trx, userId: UserId): Promise<string[]> {
+  const codes = Array.from({ length: CODES }, () => base32(randomBytes(CODE_BYTES)).toLowerCase())
   await trx('recovery_codes').where({ user_id: userId }).delete()
   await trx('recovery_codes').insert(codes.map((code) => ({ user_id: userId, code_hash: codeHash(code) })))
-  await setSecondFactor(trx, userId, true)
   return codes.map((code) => code.match(/.{4}/g)!.join('-'))
 }
 
@@ -103,17 +110,23 @@ export const spendRecoveryCode = async (trx: Trx, userId: UserId, code: string):
     .where({ user_id: userId, code_hash: codeHash(code) })
     .delete()) === 1
 
-/** Removes the app of a user, and the recovery codes with it; false if they have none. */
+/** Removes the app of a user; false if they have none. */
 export async function deleteTotp(trx: Trx, userId: UserId): Promise<boolean> {
   const removed = await trx('totp_secrets').where({ user_id: userId }).whereNotNull('confirmed_at').delete()
-  if (removed === 1) await deleteFactors(trx, userId)
+  if (removed === 1) await endIfLast(trx, userId)
   return removed === 1
 }
 
-/** Removes everything that is asked for after a password. */
+/** Ends the recovery codes of a user, and the need of a second factor, if neither app nor passkey is left. */
+export async function endIfLast(trx: Trx, userId: UserId): Promise<void> {
+  const { totp, passkeys } = await factorsOf(trx, userId)
+  if (!totp && passkeys === 0) await deleteFactors(trx, userId)
+}
+
+/** Removes everything that a user signs in with but the password. */
 export async function deleteFactors(trx: Trx, userId: UserId): Promise<void> {
-  await trx('totp_secrets').where({ user_id: userId }).delete()
-  await trx('recovery_codes').where({ user_id: userId }).delete()
+  for (const table of ['totp_secrets', 'recovery_codes', 'passkeys', 'passkey_challenges'])
+    await trx(table).where({ user_id: userId }).delete()
   await setSecondFactor(trx, userId, false)
 }
 

@@ -25,18 +25,27 @@ import {
   confirmTotp,
   deleteFactors,
   deleteTotp,
+  newRecoveryCodes,
   spendRecoveryCode,
 } from './factors.ts'
+import type { Signed, Site, UsedPasskey } from './passkeys.ts'
+import { noteUse, verifyUsed } from './passkeys.ts'
 import { base32, otpauthUri } from './totp.ts'
 
 /** What is mailed and recorded. */
 export type SignInChange = Extract<
   ActionKind,
-  'totp_added' | 'totp_removed' | 'recovery_code_used' | 'second_factor_reset'
+  | 'totp_added'
+  | 'totp_removed'
+  | 'recovery_code_used'
+  | 'second_factor_reset'
+  | 'passkey_added'
+  | 'passkey_removed'
+  | 'passkey_refused'
 >
 
 /** Mails and records a change. `by`: the operator who made it, and the account by which they named the user. */
-async function note(
+export async function note(
   trx: Trx,
   change: SignInChange,
   user: UserFields,
@@ -55,10 +64,11 @@ async function note(
   })
 }
 
-type Whose = Pick<LiveSession, 'userId' | 'sessionId'>
+/** The session of a user who changes how they sign in. */
+export type Whose = Pick<LiveSession, 'userId' | 'sessionId'>
 
 /** Locks the user of a session that still is. @throws ApiError unauthorized if it has ended. */
-async function lockOwner(trx: Trx, { userId, sessionId }: Whose): Promise<UserFields> {
+export async function lockOwner(trx: Trx, { userId, sessionId }: Whose): Promise<UserFields> {
   const user = await lockUser(trx, userId)
   if (!user || !(await isLive(trx, sessionId))) throw new ApiError('unauthorized')
   return user
@@ -92,12 +102,13 @@ export const confirmNewTotp = (
     const user = await lockOwner(trx, whose)
     if (!(await awaitsTotp(trx, user.id))) throw new ApiError('conflict', { message: 'No app is being added.' })
     if (!(await acceptCode(trx, box, { userId: user.id, code, isNew: true }))) throw wrongCode()
-    const recoveryCodes = await confirmTotp(trx, user.id)
+    await confirmTotp(trx, user.id)
+    const recoveryCodes = await newRecoveryCodes(trx, user.id)
     await endSessions(trx, user.id, whose.sessionId)
     return { recoveryCodes, mailId: await note(trx, 'totp_added', user) }
   })
 
-/** Removes the app, and the recovery codes with it. @throws ApiError not_found if there is none. */
+/** Removes the app; with the last factor the recovery codes end. @throws ApiError not_found if there is none. */
 export const removeTotp = (db: Db, whose: Whose): Promise<MailId> =>
   db.transaction(async (trx) => {
     const user = await lockOwner(trx, whose)
@@ -120,15 +131,16 @@ export const resetSecondFactor = (
     return note(trx, 'second_factor_reset', user, { operator, accountId })
   })
 
+/** The answer to a code that is wrong, or was used. */
 const wrongCode = (): ApiError => new ApiError('invalid_credentials', { message: 'The code is wrong or was used.' })
 
-/** What a login is completed with: a code of the app, or a recovery code. */
-export type SecondStep = { code: string } | { recoveryCode: string }
+/** What a login is completed with: a code of the app, a recovery code, or a passkey. */
+export type SecondStep = { code: string } | { recoveryCode: string } | { passkey: UsedPasskey }
 
 /** The second step of a login, and from where it comes. */
-export type Completion = SentTicket & { step: SecondStep; device: Device; network: NetworkHash }
+export type Completion = SentTicket & From & { step: SecondStep }
 
-type Deps = { db: Db; guesses: Guesses; box: TotpBox }
+type Deps = { db: Db; guesses: Guesses; box: TotpBox; site: Site }
 
 /**
  * Counts a code as a guess at the password, if the network has not logged in to the account before, and forgets the
@@ -155,57 +167,117 @@ export type Completed = OpenedSession & { user: UserRow; mailId: MailId | null }
  * @throws ApiError invalid_ticket; invalid_credentials; account_suspended; rate_limited.
  */
 export async function completeLogin(deps: Deps, completion: Completion): Promise<Completed> {
-  const userId = await findTicket(deps.db, completion)
+  const { db, site } = deps
+  const { step } = completion
+  const userId = await findTicket(db, completion)
   if (!userId) throw new ApiError('invalid_ticket')
-  const completed = await guessing(deps, { userId, ...completion }, () => tryStep(deps, userId, completion))
+  const completed = await guessing(deps, { userId, ...completion }, async () => {
+    const signed = 'passkey' in step ? await verifyUsed(db, site, step.passkey) : null
+    return tryStep(deps, userId, completion, signed)
+  })
   if (!completed) throw wrongCode()
   return completed
 }
 
 /** One try of a second step; null if it was wrong. @throws ApiError invalid_ticket, account_suspended. */
-const tryStep = ({ db, box }: Deps, userId: UserId, { step, device, network, ...sent }: Completion) =>
+const tryStep = (
+  { db, box }: Deps,
+  userId: UserId,
+  { step, device, network, ...sent }: Completion,
+  signed: Signed | null,
+) =>
   db.transaction(async (trx): Promise<Completed | null> => {
     const user = await lockUser(trx, userId)
     if (!user || (await findTicket(trx, sent)) !== userId) throw new ApiError('invalid_ticket')
-    const isRecovery = 'recoveryCode' in step
-    const isRight = isRecovery
-      ? await spendRecoveryCode(trx, userId, step.recoveryCode)
-      : await acceptCode(trx, box, { userId, code: step.code })
+    const isRight =
+      'recoveryCode' in step
+        ? await spendRecoveryCode(trx, userId, step.recoveryCode)
+        : 'code' in step
+          ? await acceptCode(trx, box, { userId, code: step.code })
+          : await acceptPasskey(trx, user, signed)
     if (!isRight) {
       await failTicket(trx, sent)
       return null
     }
     await spendTicket(trx, sent)
-    const row = (await findUser(trx, userId))!
-    const session = await openSession(trx, {
-      ...device,
-      userId,
-      accountId: row.account_id,
-      passwordHash: user.password_hash,
-      hasPassedSecondFactor: true,
-    })
-    if (!session) throw new ApiError('account_suspended')
-    await rememberNetwork(trx, userId, network)
-    return { ...session, user: row, mailId: isRecovery ? await note(trx, 'recovery_code_used', user) : null }
+    const opened = await openPassed(trx, user, { device, network })
+    return { ...opened, mailId: 'recoveryCode' in step ? await note(trx, 'recovery_code_used', user) : null }
   })
 
+/** From where somebody signs in. */
+export type From = { device: Device; network: NetworkHash }
+
+/** Opens the session of a user who has passed both factors, and whose row is locked. @throws ApiError account_suspended. */
+async function openPassed(trx: Trx, { id: userId, password_hash: passwordHash }: UserFields, from: From) {
+  const user = (await findUser(trx, userId))!
+  const who = { userId, accountId: user.account_id, passwordHash, hasPassedSecondFactor: true }
+  const session = await openSession(trx, { ...from.device, ...who })
+  if (!session) throw new ApiError('account_suspended')
+  await rememberNetwork(trx, userId, from.network)
+  return { ...session, user }
+}
+
+/**
+ * Whether a user, whose row is locked, has signed with a passkey of theirs. One whose counter went backwards is refused,
+ * which is mailed and recorded.
+ */
+async function acceptPasskey(trx: Trx, user: UserFields, signed: Signed | null): Promise<boolean> {
+  if (signed?.userId !== user.id) return false
+  const isUsed = await noteUse(trx, signed)
+  if (isUsed === 'copied') await note(trx, 'passkey_refused', user)
+  return isUsed === 'used'
+}
+
+/** Whose passkey has signed, which has verified its user. @throws ApiError invalid_credentials. */
+async function verifiedBy({ db, site }: Pick<Deps, 'db' | 'site'>, used: UsedPasskey): Promise<Signed> {
+  const signed = await verifyUsed(db, site, used)
+  if (!signed?.isVerified) throw wrongPasskey()
+  return signed
+}
+
+const wrongPasskey = (): ApiError =>
+  new ApiError('invalid_credentials', { message: 'This passkey is not known here, or has not verified you.' })
+
+/**
+ * Signs in with a passkey alone: it is both factors. Nothing shows whose it is, or whether it was removed.
+ * @throws ApiError invalid_credentials; account_suspended.
+ */
+export async function signInByPasskey(
+  deps: Pick<Deps, 'db' | 'site'>,
+  used: UsedPasskey,
+  from: From,
+): Promise<OpenedSession & { user: UserRow }> {
+  const signed = await verifiedBy(deps, used)
+  const opened = await deps.db.transaction(async (trx) => {
+    const user = await lockUser(trx, signed.userId)
+    return user && (await acceptPasskey(trx, user, signed)) ? openPassed(trx, user, from) : null
+  })
+  if (!opened) throw wrongPasskey()
+  return opened
+}
+
 /** What users prove themselves with in the middle of a session. */
-export type Proof = { password: string } | { code: string }
+export type Proof = { password: string } | { code: string } | { passkey: UsedPasskey }
 
 /**
  * Notes that the user of a session has proved themselves again.
- * @throws ApiError wrong_password; invalid_credentials for a wrong code; overloaded; rate_limited.
+ * @throws ApiError wrong_password; invalid_credentials for a wrong code or passkey; overloaded; rate_limited.
  */
-export async function proveAgain(
-  deps: Deps,
-  { userId, sessionId }: Whose,
-  proof: Proof,
-  from: { device: Device; network: NetworkHash },
-): Promise<void> {
+export async function proveAgain(deps: Deps, { userId, sessionId }: Whose, proof: Proof, from: From): Promise<void> {
   const { db, box } = deps
   if ('password' in proof) {
     await confirmPassword(db, userId, proof.password, { address: from.device.ip, known: true })
     return noteProof(db, sessionId, 'password')
+  }
+  if ('passkey' in proof) {
+    const signed = await verifiedBy(deps, proof.passkey)
+    const isRight = await db.transaction(async (trx) => {
+      const isTheirs = await acceptPasskey(trx, await lockOwner(trx, { userId, sessionId }), signed)
+      if (isTheirs) await noteProof(trx, sessionId, 'password')
+      return isTheirs
+    })
+    if (!isRight) throw wrongPasskey()
+    return
   }
   const proved = await guessing(deps, { userId, ...from }, () =>
     db.transaction(async (trx) => {

@@ -15,6 +15,7 @@ import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { PASSWORD, aPerson, consoleConfig, startConsole } from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { addApp, cookieOf } from './support/app.ts'
+import { anAuthenticator } from './support/authenticator.ts'
 
 const start = async (settings: Settings = {}): Promise<TestConsole> =>
   startConsole(await consoleConfig({ TRUST_PROXY: '1', LOGIN_RATE_LIMIT: '1000', ...settings }))
@@ -142,6 +143,7 @@ describe('the second factor', () => {
     expect((await web.get('/api/auth/second-factor', json.token as string)).json).to.deep.equal({
       ok: true,
       totp: true,
+      passkeys: 0,
       recoveryCodes: 9,
       required: false,
     })
@@ -238,7 +240,9 @@ describe('the second factor', () => {
       await web.db.transaction((trx) => issueToken(trx, { mailId: id, userId, purpose: kind, token }))
       return token
     }
+    // Of an address that was never verified, a reset ends all factors: somebody else may have set them up.
     const reset = async (email: string) => {
+      await web.db('users').where({ email }).update({ email_verified_at: web.db.fn.now() })
       await web.post('/api/email/forgot', { email })
       return web.post('/api/email/reset', { token: await mailed(email, 'reset'), password: PASSWORD })
     }
@@ -258,6 +262,18 @@ describe('the second factor', () => {
     const FACTORS: [string, () => Promise<Person>, string[] | null][] = [
       ['none', () => aPerson(web), null],
       ['an app', aGuarded, ['totp', 'recovery']],
+      [
+        'a passkey',
+        async () => {
+          const person = await aPerson(web)
+          const me = asker(person.token)
+          const { options } = (await me('POST', '/api/auth/passkeys/options', {})).json
+          const response = anAuthenticator().make(options as { challenge: string })
+          await me('POST', '/api/auth/passkeys', { name: 'Phone', response })
+          return person
+        },
+        ['passkey', 'recovery'],
+      ],
       [
         'an app without recovery codes',
         async () => {

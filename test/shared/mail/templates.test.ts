@@ -77,6 +77,9 @@ describe('the mails', () => {
       ['totp_removed', 'The authenticator app was removed'],
       ['recovery_code_used', 'A recovery code was used'],
       ['second_factor_reset', 'The second factor was removed by an operator'],
+      ['passkey_added', 'A passkey was added'],
+      ['passkey_removed', 'A passkey was removed'],
+      ['passkey_refused', 'A passkey was refused'],
     ] as const) {
       const mail = signInMail('https://gate.example', { change })
       expect(mail.subject).to.equal(`${subject} (Tollgate)`)

@@ -105,6 +105,9 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   totp_removed: 'Removed their authenticator app',
   recovery_code_used: 'Signed in by a recovery code',
   second_factor_reset: 'Removed a second factor',
+  passkey_added: 'Added a passkey',
+  passkey_removed: 'Removed a passkey',
+  passkey_refused: 'Used a passkey that seems to be a copy',
 }
 
 const ACTION_CHOICES = [['', 'Everything'], ...Object.entries(ACTION_WORDS)] as (readonly [string, string])[]
