@@ -145,7 +145,8 @@ export const endPasskey = endpoint({
   method: 'delete',
   summary: 'Remove a passkey',
   description:
-    'With the last second factor the recovery codes end. Needs a login, or `POST /api/auth/proof`, of the last 15 minutes.',
+    'With the last second factor the recovery codes end. Needs a login, or `POST /api/auth/proof`, of the last 15 ' +
+    'minutes.',
   answers: { 200: { description: 'The passkey has been removed.', schema: done } },
 }).handle((deps: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ auth, params, request }) => {
   enqueueMail(deps, await removePasskey(deps.db, auth, params.id))
@@ -161,8 +162,8 @@ export const beginSignIn = endpoint({
   path: '/api/auth/passkey/options',
   summary: 'Begin to use a passkey',
   description:
-    'To sign in, or to prove yourself; with the `ticket` of a login, as its second step. The challenge works once, for ' +
-    '5 minutes.',
+    'To sign in, or to prove yourself; with the `ticket` of a login, as its second step. The challenge works once, ' +
+    'for 5 minutes.',
   limits: [{ limit: 'logins', per: 'client' }],
   body: z
     .object({ ticket: z.string().optional().meta({ description: 'Of a login that waits for its second step.' }) })

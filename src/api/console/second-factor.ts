@@ -108,7 +108,8 @@ export const removeApp = endpoint({
   path: '/api/auth/totp',
   summary: 'Remove the authenticator app',
   description:
-    'With the last second factor the recovery codes end. Needs a login, or `POST /api/auth/proof`, of the last 15 minutes.',
+    'With the last second factor the recovery codes end. Needs a login, or `POST /api/auth/proof`, of the last 15 ' +
+    'minutes.',
   answers: { 200: { description: 'The app has been removed.', schema: done } },
   errors: ['not_found'],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ auth, request }) => {

@@ -65,8 +65,8 @@ export const requestReset = (db: Db | Trx, email: string): Promise<MailId> =>
   requestNewMail(db, { kind: 'reset', recipient: email, userId: null })
 
 /**
- * What comes with a mailed link. `newPassword` is unchecked; `address` and `network` are the client's. `endFactors` ends
- * what else signs the user in, where their keys end.
+ * What comes with a mailed link. `newPassword` is unchecked; `address` and `network` are the client's. `endFactors`
+ * ends what else signs the user in, where their keys end.
  */
 export type NewPassword = {
   token: string
@@ -80,9 +80,9 @@ export type NewPassword = {
 export type SetByLink = { accountId: AccountId; keys: number }
 
 /**
- * Sets a new password by a reset link; every session and every reset link of the user ends. So do keys and factors where
- * the address had not been verified: their maker may not be the reader of its mails. The holder of the link may log in from
- * there, no matter what others guess.
+ * Sets a new password by a reset link; every session and every reset link of the user ends. So do keys and factors
+ * where the address had not been verified: their maker may not be the reader of its mails. The holder of the link may
+ * log in from there, no matter what others guess.
  * @throws ApiError invalid_token, the codes of `checkNewPassword`, overloaded.
  */
 export const resetPassword = (db: Db, sent: NewPassword): Promise<SetByLink> =>
@@ -115,7 +115,8 @@ export const accessTo = async (db: Db | Trx, userId: UserId, except?: string): P
 })
 
 /**
- * Ends all keys, sessions and factors of an account by the same links as `accessBy`, which end with it, and sets a new password.
+ * Ends all keys, sessions and factors of an account by the same links as `accessBy`, which end with it, and sets a new
+ * password.
  * @throws ApiError invalid_token, the codes of `checkNewPassword`, overloaded.
  */
 export const closeAccess = (db: Db, sent: NewPassword): Promise<SetByLink> =>

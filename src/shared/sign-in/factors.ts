@@ -1,6 +1,7 @@
 /**
- * The second factors of a user: an authenticator app, passkeys, and recovery codes for when those are lost. All changes are made under the lock of the
- * user's row, and `users.has_second_factor` changes with them: by it `openSession` refuses a session without a factor.
+ * The second factors of a user: an authenticator app, passkeys, and recovery codes for when those are lost. All changes
+ * are made under the lock of the user's row, and `users.has_second_factor` changes with them: by it `openSession`
+ * refuses a session without a factor.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { UserId } from '../platform/ids.ts'

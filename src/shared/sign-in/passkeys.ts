@@ -49,7 +49,8 @@ const bytesOf = (text: string): Buffer => Buffer.from(text, 'base64url')
 async function newChallenge(db: Db | Trx, userId: UserId | null): Promise<Uint8Array<ArrayBuffer>> {
   const challenge = new Uint8Array(randomBytes(CHALLENGE_BYTES))
   await db.raw(
-    `INSERT INTO passkey_challenges (challenge_hash, user_id, expires_at) VALUES (?, ?, now() + make_interval(mins => ?))`,
+    `INSERT INTO passkey_challenges (challenge_hash, user_id, expires_at)
+    VALUES (?, ?, now() + make_interval(mins => ?))`,
     [hashOf(isoBase64URL.fromBuffer(challenge)), userId, LIFE_MINUTES],
   )
   return challenge
@@ -221,8 +222,8 @@ export async function verifyUsed(db: Db | Trx, { host, origin }: Site, used: Use
 }
 
 /**
- * Notes the use of a passkey; `gone` if it was removed meanwhile. `copied`: its counter went backwards, so there are two
- * of it, and the use is not to be accepted.
+ * Notes the use of a passkey; `gone` if it was removed meanwhile. `copied`: its counter went backwards, so there are
+ * two of it, and the use is not to be accepted.
  */
 export async function noteUse(trx: Trx, { passkeyId: id, counter }: Signed): Promise<'used' | 'copied' | 'gone'> {
   const used = await trx('passkeys')

@@ -207,7 +207,7 @@ const tryStep = (
 /** From where somebody signs in. */
 export type From = { device: Device; network: NetworkHash }
 
-/** Opens the session of a user who has passed both factors, and whose row is locked. @throws ApiError account_suspended. */
+/** Opens the session of a user who has passed both factors, and whose row is locked. @throws account_suspended. */
 async function openPassed(trx: Trx, { id: userId, password_hash: passwordHash }: UserFields, from: From) {
   const user = (await findUser(trx, userId))!
   const who = { userId, accountId: user.account_id, passwordHash, hasPassedSecondFactor: true }
@@ -218,8 +218,8 @@ async function openPassed(trx: Trx, { id: userId, password_hash: passwordHash }:
 }
 
 /**
- * Whether a user, whose row is locked, has signed with a passkey of theirs. One whose counter went backwards is refused,
- * which is mailed and recorded.
+ * Whether a user, whose row is locked, has signed with a passkey of theirs. One whose counter went backwards is
+ * refused, which is mailed and recorded.
  */
 async function acceptPasskey(trx: Trx, user: UserFields, signed: Signed | null): Promise<boolean> {
   if (signed?.userId !== user.id) return false

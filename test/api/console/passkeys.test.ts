@@ -98,7 +98,7 @@ describe('passkeys', () => {
     expect(await mailsOf(userId)).to.deep.equal(['passkey_added'])
   })
 
-  it('are refused in the same words: copied, unverified, of another site, spent, late, removed or unknown', async () => {
+  it('are refused in the same words: copied, unverified, of another site, spent, late or unknown', async () => {
     const { device, me, passkey, userId } = await aKeyed()
     const options = await optionsToUse()
     const response = device.use(options)
