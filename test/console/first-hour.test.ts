@@ -13,7 +13,7 @@ const NOWHERE = 'http://127.0.0.1:9/events'
 describe('the first hour with the console', () => {
   const gateway = consoleWithPages(() => startConsoleGateway(SETTINGS))
 
-  it('shows models with their prices to a visitor, who signs up, and verifies by the mail that was not sent', async () => {
+  it('shows models and prices to a visitor, who signs up, and verifies by a mail that was not sent', async () => {
     const { page, open } = await gateway.visit({ viewport: PHONE })
     await open('/models', 'Models')
     await page.getByText('40 credits per image').first().waitFor()
@@ -31,7 +31,7 @@ describe('the first hour with the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Your address is verified' }).waitFor()
   })
 
-  it('shows operators what failed at one upstream before another served a call, and the last failures of each', async () => {
+  it('shows operators what failed before another upstream served a call, and the last failures', async () => {
     const account = await gateway.customer('unlucky@example.com', 1000)
     const moved = await image(gateway, { key: account.secret }, prompted(), { model: 'fallback-image' })
     expect(moved.status).to.equal(200)
@@ -47,7 +47,7 @@ describe('the first hour with the console', () => {
     await page.getByTestId('attempts').waitFor()
   })
 
-  it('leads an operator from the checklist, by Ctrl K, to a new upstream, with a warning that its key is missing', async () => {
+  it('leads an operator from the checklist by Ctrl K to a new upstream, and warns that its key is missing', async () => {
     const { page, open } = await gateway.signedIn('first@example.com', { admin: true })
     await open('/operator', 'Operator home')
     await page.getByTestId('setup').getByText('Before customers come').waitFor()
