@@ -84,13 +84,14 @@ export class Pools {
   }
 
   /**
-   * Asks with a key within its `concurrency`, and learns from how that ends. Waits for its turn.
+   * Asks with a key within its `concurrency`, and learns from how that ends. Waits for its turn. `isAgain`: although
+   * the key cools down, unless it is switched off.
    * @param work gets what is to be called once the answer has begun: that the key works is known from then on
    * @returns null if the key takes no requests by the time of its turn: choose again
    * @throws what the work throws; UpstreamError `aborted` at the signal while it waits
    */
   async during<T>(
-    target: Target,
+    target: Target & { isAgain?: true },
     caller: Caller,
     work: (begun: () => void) => Promise<T>,
   ): Promise<{ done: T } | null> {
@@ -101,7 +102,8 @@ export class Pools {
       throw new UpstreamError('aborted', 'ended before its turn', { cause })
     }
     try {
-      return this.readyAt(target) > Date.now() ? null : { done: await this.ask(target, work) }
+      const isReady = this.readyAt(target) <= (target.isAgain ? Number.MAX_SAFE_INTEGER : Date.now())
+      return isReady ? { done: await this.ask(target, work) } : null
     } finally {
       places.release(caller.account)
     }

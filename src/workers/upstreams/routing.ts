@@ -38,8 +38,11 @@ export type RoutingState = {
   random: () => number
 }
 
-/** What to do: try this target after `afterMs`, or give up with the last failure. */
-export type NextAttempt = (Target & { is: 'try'; afterMs: number }) | { is: 'give_up' }
+/**
+ * What to do: try this target after `afterMs`, or give up with the last failure. `isAgain`: with the only key, whose
+ * cool-down this call has caused itself and does not wait for.
+ */
+export type NextAttempt = (Target & { is: 'try'; afterMs: number; isAgain?: true }) | { is: 'give_up' }
 
 /** How often one upstream is tried for one call where it certainly accepted nothing. */
 const MAX_TRIES = 3
@@ -128,7 +131,7 @@ function soonest({ readyAt, choose, now }: RoutingState, targets: readonly Targe
 
 /** The next try of a route that has failed before; none where it has had its share. */
 function retryOf(situation: RoutingState, route: Route): (NextAttempt & { is: 'try' })[] {
-  const { now, backoffMs, random, targets } = situation
+  const { now, backoffMs, random, targets, readyAt } = situation
   const { tries, own, unasked } = partsOf(situation, route)
   const last = tries.at(-1)
   if (!last || tries.some(({ error }) => error.kind === 'not_served' && error.keyFault === null)) return []
@@ -141,5 +144,6 @@ function retryOf(situation: RoutingState, route: Route): (NextAttempt & { is: 't
   // No key is asked twice but the only one, which waits for a limit that this very call has met.
   if (tries.some(({ key }) => key !== last.key) || (own.length > 1 && last.error.keyFault !== null)) return []
   if (last.error.kind === 'not_served' || (last.error.keyFault === 'limited' && from - now > MAX_COOLING_MS)) return []
-  return [{ is: 'try', route, key: last.key, afterMs: from - now }]
+  if (readyAt(last) === Infinity) return []
+  return [{ is: 'try', route, key: last.key, isAgain: true, afterMs: from - now }]
 }

@@ -48,6 +48,16 @@ describe('the keys of an upstream', () => {
     expect(await pools.during(target!, caller, () => Promise.resolve('asked'))).to.equal(null)
   })
 
+  it('are asked again by the call that met their limit, unless they are switched off', async () => {
+    const pools = new Pools(1)
+    const [target] = targetsWith(keyed('a'))
+    const again = { ...target!, isAgain: true } as const
+    await failureOf(pools.during(target!, caller, failing('limited')).then(() => {}))
+    expect(await pools.during(again, caller, () => Promise.resolve('asked'))).to.deep.equal({ done: 'asked' })
+    pools.take(new Map(), new Set([nameOfKey({ upstream: 'u', key: 'a' })]), performance.now())
+    expect(await pools.during(again, caller, () => Promise.resolve('asked'))).to.equal(null)
+  })
+
   it('are off for every model once they are refused', async () => {
     const pools = new Pools(1)
     const [target] = targetsWith(keyed('a'))
