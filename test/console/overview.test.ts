@@ -22,7 +22,7 @@ describe('the overview', () => {
     page.on('request', (request) => asked.add(request.url()))
     await page.reload()
     await page.locator('.plot canvas').waitFor()
-    expect([...asked].length, [...asked].join(' ')).to.be.at.most(20)
+    expect(asked.size, [...asked].join(' ')).to.be.at.most(20)
     const scripts = await page.evaluate<string[]>(
       `performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => /console.*[.]js$/.test(name))`,
     )

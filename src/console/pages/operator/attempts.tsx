@@ -46,7 +46,7 @@ export function Failures({ upstreams }: { upstreams: readonly UpstreamReport[] }
         label="Failures"
         columns={FAILURE_COLUMNS}
         rows={failures}
-        keyOf={({ at, call }) => `${at} ${call}`}
+        keyOf={({ at, call, key }) => `${at} ${call} ${key}`}
         broad
       />
     </section>
@@ -62,7 +62,7 @@ export const Attempts = ({ attempts }: { attempts: readonly Attempt[] }) =>
         label="Attempts"
         columns={COLUMNS}
         rows={attempts}
-        keyOf={({ at, upstream }) => `${at} ${upstream}`}
+        keyOf={({ at, upstream, key }) => `${at} ${upstream} ${key}`}
         broad
       />
     </section>

@@ -31,7 +31,8 @@ const numeric = (text = ''): unknown =>
 /** Writes an upstream. `was`: its name so far; null: it is new. What the form does not have stays. */
 export function withUpstream(catalogue: unknown, was: string | null, texts: Texts): unknown {
   const { name = '', protocol, baseUrl, apiKeyEnv, concurrency } = texts
-  const before = asFields(asFields(asFields(catalogue).upstreams)[was ?? name])
+  const place = was ?? name.trim()
+  const before = asFields(asFields(asFields(catalogue).upstreams)[place])
   const written = {
     ...before,
     protocol,
@@ -39,7 +40,7 @@ export function withUpstream(catalogue: unknown, was: string | null, texts: Text
     ...(before.keys === undefined && { apiKeyEnv: stated(apiKeyEnv) }),
     concurrency: numeric(concurrency),
   }
-  return withValue(catalogue, ['upstreams', was ?? name.trim()], written)
+  return withValue(catalogue, ['upstreams', place], written)
 }
 
 /** What a price is stated for: its field in the form and its words there. */

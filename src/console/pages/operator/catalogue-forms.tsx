@@ -135,7 +135,7 @@ function UpstreamForm({ catalogue, change, name, close }: Props & { name: string
         type="number"
         min={1}
         defaultValue={textOf(before, 'concurrency')}
-        hint="The most that it is sent at the same time. Leave empty for no limit of its own."
+        hint="The most that one worker sends it at the same time. Leave empty for no limit."
       />
     </FormDialog>
   )
