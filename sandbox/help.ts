@@ -16,9 +16,11 @@ const BASES = `Protocols, by base address:
   openai      /v1                  anthropic   /anthropic
   fal         /fal                 replicate   /replicate/v1
   openrouter  /openrouter/api/v1   stripe      / (keys are sk_test_NAME or sk_live_NAME, an account for each NAME)
-Any made-up key is accepted; one with "bad" in it is not. A model with "refusing" in its name always answers 503;
-one with "reasoning" takes no max_tokens and no temperature; one with "haiku" (anthropic) is an older one: at most 64000
-tokens, no adaptive thinking, no turns of the system. An image model with "url" answers with an address.
+Any made-up key is accepted; one with "bad" in it is not, one with "empty" has no credit, one with "limited-N" is 429
+after N requests in ten seconds. Caches (anthropic) are warm for the key that wrote them. A model with "refusing" in its
+name always answers 503; one with "reasoning" takes no max_tokens and no temperature; one with "haiku" (anthropic) is an
+older one: at most 64000 tokens, no adaptive thinking, no turns of the system. An image model with "url" answers
+with an address.
 A model of fal and replicate makes videos where its name says so (video, veo, sora, kling, seedance, t2v, i2v, clip).
 
 What it has seen, as JSON (each takes ?prompt=part-of-a-prompt):

@@ -177,7 +177,7 @@ async function serve(exchange: Exchange, { route, params }: Match): Promise<void
     if (exchange.steering.refuse) return refuse(exchange)
   }
   journal(exchange)
-  if (protocol.keyOf) checkKey(protocol.keyOf(req.headers))
+  if (protocol.keyOf) checkKey(exchange, protocol.keyOf(req.headers))
   await route.handle(exchange)
 }
 
@@ -214,10 +214,22 @@ function journal(exchange: Exchange): void {
   state.journal.add(exchange.record)
 }
 
-function checkKey(key: string | undefined): void {
-  if (key !== undefined && !key.includes('bad')) return
-  const message = key === undefined ? 'You did not provide an API key.' : 'Incorrect API key provided.'
-  throw new Refusal({ status: 401, message })
+/** The windows of the limit that a key names, in seconds. */
+const LIMIT_SECONDS = 10
+
+/** A key is what the words in it say: bad, without credit, or limited to some requests in each ten seconds. */
+function checkKey({ state, protocol, startedAt }: Exchange, key: string | undefined): void {
+  if (key === undefined || key.includes('bad')) {
+    const message = key === undefined ? 'You did not provide an API key.' : 'Incorrect API key provided.'
+    throw new Refusal({ status: 401, message })
+  }
+  if (key.includes('empty')) throw new Refusal(protocol.outOfCredit)
+  const most = /limited-(\d{1,6})/.exec(key)?.[1]
+  if (most === undefined) return
+  const seconds = startedAt / 1000
+  if (state.attempts.add(`${key} ${Math.floor(seconds / LIMIT_SECONDS)}`) <= Number(most)) return
+  const headers = { 'retry-after': String(Math.ceil(LIMIT_SECONDS - (seconds % LIMIT_SECONDS))) }
+  throw new Refusal({ status: 429, message: 'Rate limit reached for this key.', headers })
 }
 
 function answerFailure(exchange: Exchange, failure: unknown): void {

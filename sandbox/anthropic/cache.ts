@@ -22,9 +22,12 @@ const MAX_REMEMBERED = 10_000
 export class PromptCache {
   private readonly prefixes = new Set<string>()
 
-  /** Takes the prefixes that a request marks. What is behind the last mark is neither read nor written. */
-  take(model: string, fields: Fields): CachedInput {
-    const hash = createHash('sha256').update(model)
+  /**
+   * Takes the prefixes that a request marks. What is behind the last mark is neither read nor written.
+   * @param owner whose prefixes they are: others are not read
+   */
+  take(owner: string, fields: Fields): CachedInput {
+    const hash = createHash('sha256').update(owner)
     let [tokens, read, last] = [0, 0, 0]
     const marked: string[] = []
     for (const piece of piecesOf(fields)) {

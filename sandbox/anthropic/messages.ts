@@ -31,6 +31,9 @@ export const messagesRoute: Route = {
   handle: createMessage,
 }
 
+/** Each key has a cache of its own, for each model. */
+const cacheOf = ({ model, protocol, req }: Exchange): string => `${protocol.keyOf?.(req.headers) ?? ''} ${model}`
+
 async function createMessage(exchange: Exchange): Promise<void> {
   const { req, body, model, steering, state, protocol } = exchange
   const { fields } = body
@@ -41,7 +44,7 @@ async function createMessage(exchange: Exchange): Promise<void> {
   await admit(exchange, 'inline')
   const message = composeMessage(exchange, tools, betas)
   const { output, thinking } = message
-  const used = { input: inputTokens(fields), cached: state.prompts.take(model, fields), output, thinking }
+  const used = { input: inputTokens(fields), cached: state.prompts.take(cacheOf(exchange), fields), output, thinking }
   const head = { id: state.ids.next('msg'), type: 'message', role: 'assistant', model }
   const reply = { head, message, usage: steering.empty ? undefined : usageOf(used, steering) }
   if (!isStreamed(fields['stream'] === true, steering.quirk)) return send(exchange, wholeMessage(reply))

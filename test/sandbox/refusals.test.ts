@@ -30,6 +30,29 @@ describe('the sandbox refuses what the vendors refuse', () => {
     })
   }
 
+  it('a key without credit, and one that has reached its limit', async () => {
+    for (const [path, json, key] of [
+      [...CHAT, { authorization: 'Bearer sk-empty' }],
+      [...ANTHROPIC, { ...VERSION, 'x-api-key': 'sk-empty' }],
+    ] as [string, object, Record<string, string>][])
+      expect((await ask(path, key, json)).status).to.equal(path === CHAT[0] ? 429 : 402)
+    // A window may end in between.
+    const limited: Answer[] = []
+    for (let times = 0; times < 3; times += 1)
+      limited.push(await ask(CHAT[0], { authorization: 'Bearer sk-limited-1' }, CHAT[1]))
+    expect(limited[0]!.status).to.equal(200)
+    const refused = limited.find(({ status }) => status === 429)!
+    expect(Number(refused.headers['retry-after'])).to.be.within(1, 10)
+  })
+
+  it('no cached input to a key that did not write it', async () => {
+    const system = [{ type: 'text', text: prompted(), cache_control: { type: 'ephemeral' } }]
+    const read = async (key: string): Promise<number> =>
+      (await ask(ANTHROPIC[0], { ...VERSION, 'x-api-key': key }, { ...ANTHROPIC[1], system })).json()['usage']
+        .cache_read_input_tokens as number
+    expect([await read('a'), (await read('a')) > 0, await read('b')]).to.deep.equal([0, true, 0])
+  })
+
   it('a file or a poll without the key, and the content of a video before its end', async () => {
     const video = (await ask('/v1/videos', KEY, { model: 'video-sandbox', prompt: prompted('[stuck]') })).json()
     const path = `${own.url}/v1/videos/${video['id']}`

@@ -175,8 +175,10 @@ describe('POST /v1/responses', () => {
     }
     const answer = await client().responses.create(body as never)
     expect(answer).to.include({ store: true, instructions: null })
-    const { service_tier: _tier, ...rest } = body
-    expect(gateway.sandbox.journal(prompt).at(-1)!.body).to.deep.equal({
+    const { service_tier: _tier, prompt_cache_key: _own, ...rest } = body
+    const { prompt_cache_key: sent, ...asked } = gateway.sandbox.journal(prompt).at(-1)!.body as Record<string, unknown>
+    expect(sent, 'an HMAC').to.match(/^[\w-]{43}$/)
+    expect(asked).to.deep.equal({
       ...rest,
       model: 'sandbox/native',
       tools: body.tools.slice(0, 1),
