@@ -50,6 +50,16 @@ export const getFactors = () => ask('GET /api/auth/second-factor')
 export const beginApp = () => ask('POST /api/auth/totp')
 export const confirmApp = (code: string) => ask('POST /api/auth/totp/confirm', { body: { code } })
 export const removeApp = () => removal(ask('DELETE /api/auth/totp'))
+/** A passkey as its owner sees it. */
+export type Passkey = RowOf<'GET /api/auth/passkeys'>
+export const getPasskeys = () => ask('GET /api/auth/passkeys')
+export const beginPasskey = () => ask('POST /api/auth/passkeys/options')
+export const addPasskey = (body: BodyOf<'POST /api/auth/passkeys'>) => ask('POST /api/auth/passkeys', { body })
+export const removePasskey = (id: string) => removal(ask('DELETE /api/auth/passkeys/:id', { params: { id } }))
+/** Begins to use a passkey: as the second step of the sign-in of a ticket, or by itself. */
+export const beginUse = (body: BodyOf<'POST /api/auth/passkey/options'>) =>
+  ask('POST /api/auth/passkey/options', { body })
+export const signInByPasskey = (body: BodyOf<'POST /api/auth/passkey'>) => ask('POST /api/auth/passkey', { body })
 export const prove = (body: BodyOf<'POST /api/auth/proof'>) => ask('POST /api/auth/proof', { body })
 /** Ends a session, which need not be that of this page any more. */
 export const signOut = (session: string | null) => fetch('/api/auth/logout', requestOf('POST', session))

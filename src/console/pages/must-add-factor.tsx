@@ -5,6 +5,7 @@ import { loadAccount } from '../state/account.ts'
 import { mustAddFactor } from '../state/session.ts'
 import { signOutHere } from '../state/sign-out.ts'
 import { ProofDialog } from '../parts/prove.tsx'
+import { Passkeys } from './settings/passkeys.tsx'
 import { SecondFactor } from './settings/second-factor.tsx'
 import { Card } from './signed-out.tsx'
 
@@ -17,6 +18,7 @@ export const MustAddFactorPage = () => (
   <Card title="Set up a second factor">
     <p class="soft">This service requires a second factor of you. Everything else follows once it is set up.</p>
     <SecondFactor added={added} />
+    <Passkeys added={added} />
     <p class="links">
       <button type="button" class="quiet small" onClick={signOutHere}>
         Sign out

@@ -4,9 +4,11 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import { forgot, signUp } from '../api/endpoints.ts'
+import { beginUse, forgot, signInByPasskey, signUp } from '../api/endpoints.ts'
+import { Action } from '../parts/basics.tsx'
 import { Brand } from '../parts/brand.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
+import { hasPasskeys, usePasskey } from '../parts/passkeys.ts'
 import { SecondStep, useSignIn } from '../parts/second-step.tsx'
 import { withFields } from '../parts/route.ts'
 import { keptInvitation } from '../state/invitation.ts'
@@ -83,8 +85,13 @@ function useNext(): (path: string) => string {
 
 export function SignInPage() {
   const onward = useNext()
-  const { busy, problem, submits } = useSubmit()
+  const { busy, problem, run, submits } = useSubmit()
   const { waiting, begin, ...second } = useSignIn(keepToken)
+  const byPasskey = (stay: boolean): void =>
+    run(async () => {
+      const { options } = await beginUse({})
+      keepToken((await signInByPasskey({ response: await usePasskey(options) })).token, stay)
+    })
   const submit = submits(({ email = '', password = '', stay }) => begin({ email, password }, stay !== undefined))
   if (waiting)
     return (
@@ -105,6 +112,15 @@ export function SignInPage() {
         <PasswordField label="Password" name="password" autoComplete="current-password" required />
         <StaySignedIn />
         <Submit class="full" busy={busy} busyText="Signing in…" verb="Sign in" />
+        {hasPasskeys() && (
+          <Action
+            class="quiet full"
+            busy={busy}
+            onClick={({ currentTarget: { form } }) => byPasskey(new FormData(form!).has('stay'))}
+          >
+            Sign in with a passkey
+          </Action>
+        )}
       </Form>
       <p class="links">
         <a href={onward('/sign-up')}>Create an account</a>

@@ -1,13 +1,15 @@
 /**
- * Asks a user who is signed in for their password, or a code of their app.
+ * Asks a user who is signed in for their password, a code of their app, or a passkey.
  */
 import { useState } from 'preact/hooks'
-import { getFactors, prove } from '../api/endpoints.ts'
+import { beginUse, getFactors, prove } from '../api/endpoints.ts'
 import { account } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
 import { wanted } from '../state/proof.ts'
+import { Action } from './basics.tsx'
 import { Dialog } from './dialogs.tsx'
 import { CodeField, Form, PasswordField, Submit, Username, useSubmit } from './forms.tsx'
+import { hasPasskeys, usePasskey } from './passkeys.ts'
 
 /** The dialog, while a request waits for a proof. */
 export const ProofDialog = () => (wanted.value === null ? null : <Proof end={wanted.value.end} />)
@@ -15,7 +17,12 @@ export const ProofDialog = () => (wanted.value === null ? null : <Proof end={wan
 function Proof({ end }: { end: (isProven: boolean) => void }) {
   const factors = useLoad('second factors', getFactors)
   const [byCode, setByCode] = useState(false)
-  const { busy, problem, submits } = useSubmit()
+  const { busy, problem, run, submits } = useSubmit()
+  const byPasskey = (): void =>
+    run(async () => {
+      await prove({ passkey: await usePasskey((await beginUse({})).options) })
+      end(true)
+    })
   const submit = submits(async ({ password = '', code = '' }) => {
     await prove(byCode ? { code } : { password })
     end(true)
@@ -34,6 +41,11 @@ function Proof({ end }: { end: (isProven: boolean) => void }) {
           <button type="button" class="quiet small" onClick={() => setByCode(!byCode)}>
             {byCode ? 'Use the password' : 'Use a code of the app'}
           </button>
+        )}
+        {(factors.data?.passkeys ?? 0) > 0 && hasPasskeys() && (
+          <Action class="quiet small" busy={busy} onClick={byPasskey}>
+            Use a passkey
+          </Action>
         )}
         <Submit busy={busy} busyText="Checking…" verb="Continue" cancel={() => end(false)} />
       </Form>

@@ -1,11 +1,14 @@
 /**
- * The second step of a sign-in: a code of the authenticator app, or a recovery code.
+ * The second step of a sign-in: a code of the authenticator app, a passkey, or a recovery code.
  */
 import { useState } from 'preact/hooks'
 import type { SecondStep as Half } from '../api/endpoints.ts'
-import { passSecondFactor, signIn } from '../api/endpoints.ts'
+import { beginUse, passSecondFactor, signIn } from '../api/endpoints.ts'
 import { problemOf } from '../api/client.ts'
+import { Action } from './basics.tsx'
 import { CodeField, Field, Form, Submit, useSubmit } from './forms.tsx'
+
+import { hasPasskeys, usePasskey } from './passkeys.ts'
 
 /** A sign-in that waits for its second step, and whether it is to last beyond the tab. */
 type Waiting = Half & { stay: boolean }
@@ -34,17 +37,18 @@ type Props = { waiting: Waiting; keep: (token: string, stay: boolean) => void; a
 /** Asks for the second factor. When the ticket has ended, the sign-in begins again. */
 export function SecondStep({ waiting: { ticket, secondFactor, stay }, keep, again }: Props) {
   const [byRecovery, setByRecovery] = useState(!secondFactor.includes('totp'))
-  const { busy, problem, submits } = useSubmit()
-  const submit = submits(async ({ code = '', recoveryCode = '' }) => {
-    const sent = byRecovery ? { ticket, recoveryCode } : { ticket, code }
-    await passSecondFactor(sent).then(
-      ({ token }) => keep(token, stay),
-      (thrown: unknown) => {
-        if (problemOf(thrown).code === 'invalid_ticket') again()
-        throw thrown
-      },
-    )
-  })
+  const { busy, problem, run, submits } = useSubmit()
+  const pass = async (step: Omit<Parameters<typeof passSecondFactor>[0], 'ticket'>): Promise<void> => {
+    const { token } = await passSecondFactor({ ticket, ...step }).catch(ended)
+    keep(token, stay)
+  }
+  const ended = (thrown: unknown): never => {
+    if (problemOf(thrown).code === 'invalid_ticket') again()
+    throw thrown
+  }
+  const submit = submits(({ code = '', recoveryCode = '' }) => pass(byRecovery ? { recoveryCode } : { code }))
+  const byPasskey = (): void =>
+    run(async () => pass({ passkey: await usePasskey((await beginUse({ ticket }).catch(ended)).options) }))
   return (
     <Form
       key={byRecovery}
@@ -59,7 +63,12 @@ export function SecondStep({ waiting: { ticket, secondFactor, stay }, keep, agai
       )}
       <Submit class="full" busy={busy} busyText="Checking…" verb="Continue" />
       <p class="links">
-        {secondFactor.length > 1 && (
+        {secondFactor.includes('passkey') && hasPasskeys() && (
+          <Action class="quiet small" busy={busy} onClick={byPasskey}>
+            Use a passkey
+          </Action>
+        )}
+        {secondFactor.includes('totp') && secondFactor.includes('recovery') && (
           <button type="button" class="quiet small" onClick={() => setByRecovery(!byRecovery)}>
             {byRecovery ? 'Use the authenticator app' : 'Use a recovery code'}
           </button>

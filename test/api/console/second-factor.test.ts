@@ -15,7 +15,7 @@ import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { PASSWORD, aPerson, consoleConfig, startConsole } from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { addApp, cookieOf } from './support/app.ts'
-import { anAuthenticator } from './support/authenticator.ts'
+import { addPasskey } from './support/authenticator.ts'
 
 const start = async (settings: Settings = {}): Promise<TestConsole> =>
   startConsole(await consoleConfig({ TRUST_PROXY: '1', LOGIN_RATE_LIMIT: '1000', ...settings }))
@@ -259,21 +259,15 @@ describe('the second factor', () => {
       ['a reset link', false, ({ email }) => reset(email)],
       ['a login after a reset', true, async ({ email }) => reset(email).then(() => login(email))],
     ]
+    const aPersonWho = (act: (me: ReturnType<typeof asker>) => Promise<unknown>) => async () => {
+      const person = await aPerson(web)
+      await act(asker(person.token))
+      return person
+    }
     const FACTORS: [string, () => Promise<Person>, string[] | null][] = [
       ['none', () => aPerson(web), null],
       ['an app', aGuarded, ['totp', 'recovery']],
-      [
-        'a passkey',
-        async () => {
-          const person = await aPerson(web)
-          const me = asker(person.token)
-          const { options } = (await me('POST', '/api/auth/passkeys/options', {})).json
-          const response = anAuthenticator().make(options as { challenge: string })
-          await me('POST', '/api/auth/passkeys', { name: 'Phone', response })
-          return person
-        },
-        ['passkey', 'recovery'],
-      ],
+      ['a passkey', aPersonWho(addPasskey), ['passkey', 'recovery']],
       [
         'an app without recovery codes',
         async () => {
@@ -283,15 +277,7 @@ describe('the second factor', () => {
         },
         ['totp'],
       ],
-      [
-        'an app that is not confirmed',
-        async () => {
-          const person = await aPerson(web)
-          await asker(person.token)('POST', '/api/auth/totp', {})
-          return person
-        },
-        null,
-      ],
+      ['an app that is not confirmed', aPersonWho((me) => me('POST', '/api/auth/totp', {})), null],
     ]
     for (const [factor, make, asked] of FACTORS)
       for (const [entry, opens, go] of ENTRIES) {

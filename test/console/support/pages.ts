@@ -104,5 +104,5 @@ export async function fillSignIn({ page }: Pick<Visit, 'page'>, email: string, s
   await page.getByLabel('E-mail address').fill(email)
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
   if (stay) await page.getByLabel('Stay signed in').check()
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }

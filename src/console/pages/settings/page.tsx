@@ -21,6 +21,7 @@ import { chooseTheme, theme } from '../../state/theme.ts'
 import { ABOUT_PASSWORD, NewPasswordField } from '../signed-out.tsx'
 import { Address } from './address.tsx'
 import { DeleteAccount } from './delete.tsx'
+import { Passkeys } from './passkeys.tsx'
 import { SecondFactor } from './second-factor.tsx'
 
 export function SettingsPage() {
@@ -35,6 +36,7 @@ export function SettingsPage() {
         <div>
           <Password />
           <SecondFactor />
+          <Passkeys />
           <Address />
         </div>
       </div>

@@ -115,10 +115,11 @@ function QrCode({ text }: { text: string }) {
   )
 }
 
-const RecoveryCodes = ({ codes, close }: { codes: string[]; close: () => void }) => (
+/** The recovery codes of somebody who has just added their first factor. */
+export const RecoveryCodes = ({ codes, close }: { codes: string[]; close: () => void }) => (
   <Dialog title="Your recovery codes" close={close} keep>
     <div class="notice" role="status">
-      Keep them where your phone is not. They will not be shown again. Each signs you in once without the app.
+      Keep them where your phone is not. They will not be shown again. Each replaces a second factor once.
     </div>
     <div data-testid="recovery-codes">
       <Code text={codes.join('\n')} label="Copy the codes" />

@@ -1,3 +1,4 @@
+import type { Reply } from '../../../../scripts/harness/http.ts'
 import { createHash, createSign, generateKeyPairSync, randomBytes } from 'node:crypto'
 
 /** CBOR of what authenticators send: numbers to 255 and from -256, texts, bytes, and maps as pairs. */
@@ -85,4 +86,13 @@ export function anAuthenticator({ origin = 'https://gate.example', host = 'gate.
       }
     },
   }
+}
+
+type Ask = (method: string, path: string, body?: unknown) => Promise<Reply>
+
+/** Adds a passkey to somebody who is logged in. */
+export async function addPasskey(me: Ask): Promise<void> {
+  const { options } = (await me('POST', '/api/auth/passkeys/options', {})).json
+  const response = anAuthenticator().make(options as Options)
+  await me('POST', '/api/auth/passkeys', { name: 'Phone', response })
 }
