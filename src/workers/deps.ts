@@ -17,7 +17,7 @@ import type { ChunkRelays } from './calls/chunk-relay.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import type { Reasoners } from './calls/reasoning.ts'
 import type { JobPlaces } from './queue-places.ts'
-import type { Pins } from './calls/session.ts'
+import type { Pins } from './calls/pins.ts'
 import type { Results } from './calls/results.ts'
 import type { Upstreams } from './upstreams/registry.ts'
 

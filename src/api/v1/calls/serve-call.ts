@@ -129,16 +129,11 @@ function serveCall<M extends Model, P extends Parsed>(
       const orderFor = async (holder: Principal) => {
         const asked = { ...orderOf(deps, kind, resolved, holder, { headers: ctx.req.headers, text }), dialect }
         await large.pause()
-        const { headers } = ctx.req
         const owner = { holder, model: asked.model.id, secret: deps.config.APP_SECRET }
-        const session = kind.modality === 'chat' ? sessionOf({ headers, body: read, dialect }, owner) : undefined
+        const session = sessionOf({ modality: kind.modality, headers: ctx.req.headers, body: read, dialect }, owner)
         return { ...orderForReader(ctx, asked), ...sent, text, session }
       }
-      const onUpdate = (update: CallUpdate): void => {
-        if (update.type === 'session') ctx.set('X-Tollgate-Session', update.session)
-        else updates.onUpdate(update)
-      }
-      const place = () => placeInGroup(call, deps, onUpdate, orderFor)
+      const place = () => placeInGroup(call, deps, withSession(ctx, updates.onUpdate), orderFor)
       const { order, placed } = await checkCaller(deps, call, place)
       large.end()
       // Their worker has them now, or those of the call that was joined.
@@ -155,6 +150,14 @@ function serveCall<M extends Model, P extends Parsed>(
     }
   }
 }
+
+/** Updates of a call, of which the session is a header of its answer. */
+const withSession =
+  (ctx: Context, onUpdate: (update: CallUpdate) => void) =>
+  (update: CallUpdate): void => {
+    if (update.type === 'session') ctx.set('X-Tollgate-Session', update.session)
+    else onUpdate(update)
+  }
 
 /** How often a call is placed again because its account is given another group. */
 const REGROUPINGS = 3

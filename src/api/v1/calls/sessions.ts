@@ -12,6 +12,7 @@ import { fieldRefusal } from '../../../shared/platform/field-errors.ts'
 import { asFields, isFields, isText, objectOf } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { hasAtMost } from '../../../shared/platform/text-fields.ts'
+import type { Modality } from '../../../shared/terms/kinds.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { CallSession } from '../../../shared/queues.ts'
 
@@ -55,8 +56,11 @@ const SECONDS = { usual: 600, longCache: 3600 }
 type Owner = { holder: Membership; model: string; secret: string }
 
 /** The session of a chat as its job has it; undefined if it names none. */
-export function sessionOf(request: Naming, { holder, model, secret }: Owner): CallSession | undefined {
-  const id = sessionIdOf(request)
+export function sessionOf(
+  request: Naming & { modality: Modality },
+  { holder, model, secret }: Owner,
+): CallSession | undefined {
+  const id = request.modality === 'chat' ? sessionIdOf(request) : null
   if (id === null) return undefined
   const named = JSON.stringify([holder.accountId, holder.userId, model, id])
   const digest = createHmac('sha256', secret).update(`tollgate session\n${named}`).digest('base64url')

@@ -65,7 +65,12 @@ describe('the session of a chat', () => {
   it('is that of its account, its member and its model alone, and does not show its id', () => {
     const holder = { accountId: 'a' as AccountId, userId: 'u' as UserId }
     const owner = { holder, model: 'm', secret: 's' }
-    const request = { headers: { 'x-session-id': 'my-session' }, body: {}, dialect: undefined }
+    const request = {
+      modality: 'chat' as const,
+      headers: { 'x-session-id': 'my-session' },
+      body: {},
+      dialect: undefined,
+    }
     const owners = [
       owner,
       { ...owner, holder: { ...holder, accountId: 'b' as AccountId } },
@@ -82,7 +87,7 @@ describe('the session of a chat', () => {
   it('is remembered for an hour where a cache of an hour was asked for', () => {
     const owner = { holder: { accountId: 'a' as AccountId, userId: 'u' as UserId }, model: 'm', secret: 's' }
     const body = { system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }] }
-    const request = { headers: { 'x-session-id': 's' }, body, dialect: 'messages' as const }
+    const request = { modality: 'chat' as const, headers: { 'x-session-id': 's' }, body, dialect: 'messages' as const }
     expect(sessionOf(request, owner)!.seconds).to.equal(3600)
   })
 })
