@@ -74,6 +74,7 @@ describe('a lone chat', () => {
     statements = []
     expect((await chat(gateway, { key }, 'Hello.')).status).to.equal(200)
     const own = statements
+    statements = []
     return { statements: own, flushes: (await flushesSoFar()) - before }
   }
 

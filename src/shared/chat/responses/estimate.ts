@@ -5,6 +5,8 @@ import type { CountingRules, Tokens } from '../../terms/pricing.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { Sized } from '../parts.ts'
 import { countOf, estimateOf, fixedTokensOf } from '../parts.ts'
+import { asFields } from '../../platform/fields.ts'
+import { closingBytes } from '../schemas.ts'
 import { bytesOfWords, partsOf, toolsOf } from './parts.ts'
 
 /** The limit of the output if neither the request nor its model has one, in tokens. */
@@ -36,4 +38,15 @@ export const countResponses = (
  * @param text how it was written: an upstream may be sent its numbers so
  */
 export const estimateResponses = (request: ChatRequest, rules: CountingRules, text = ''): Tokens =>
-  estimateOf(bytesAsJson(request) + bytesOfWords(request) + excessDigits(text), sizedOf(request), rules)
+  estimateOf(
+    bytesAsJson(request) + bytesOfWords(request) + schemaBytes(request) + excessDigits(text),
+    sizedOf(request),
+    rules,
+  )
+
+/** What its schemas may have more where an upstream has them closed. */
+const schemaBytes = (request: ChatRequest): number =>
+  closingBytes(
+    asFields(asFields(request.text).format).schema,
+    toolsOf(request).map(({ strict, parameters: schema }) => ({ strict, schema })),
+  )

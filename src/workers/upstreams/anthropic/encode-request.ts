@@ -6,7 +6,7 @@
 import type { CanonicalChat, Tool, ToolChoice } from '../../../shared/chat/canonical.ts'
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import { closedSchema } from '../schemas.ts'
+import { closedSchema } from '../../../shared/chat/schemas.ts'
 import { shortUser } from '../user-ids.ts'
 import { blocksOf, compact } from './blocks.ts'
 

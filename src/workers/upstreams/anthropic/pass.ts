@@ -14,7 +14,7 @@ import { MessagesDecoder } from './decode-answer.ts'
 import { ANTHROPIC } from '../../../shared/chat/messages/carries.ts'
 import { pictureType } from '../../../shared/chat/picture-types.ts'
 import { isSealed } from '../../../shared/chat/seal.ts'
-import { closedSchema } from '../schemas.ts'
+import { closedSchema } from '../../../shared/chat/schemas.ts'
 import { CallIds } from '../sent-names.ts'
 
 /** The smallest budget of thinking that the API takes, in tokens. */

@@ -6,7 +6,7 @@ import { CALL_SIGNATURE, CLAUDE_THOUGHTS } from '../../../shared/chat/canonical.
 import { fileNameOf } from '../../../shared/chat/documents.ts'
 import { typedPicture } from '../../../shared/chat/picture-types.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import { argumentsSchema } from '../schemas.ts'
+import { argumentsSchema } from '../../../shared/chat/schemas.ts'
 import { shortUser } from '../user-ids.ts'
 
 /** What of a route decides the form of a request: OpenRouter takes cache marks and the thoughts of a Claude. */

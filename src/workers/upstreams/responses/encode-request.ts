@@ -4,7 +4,7 @@ import { LEAST_LIMIT } from '../../../shared/chat/features.ts'
 import { fileNameOf, isByAddress } from '../../../shared/chat/documents.ts'
 import { typedPicture } from '../../../shared/chat/picture-types.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
-import { argumentsSchema } from '../schemas.ts'
+import { argumentsSchema } from '../../../shared/chat/schemas.ts'
 import { shortUser } from '../user-ids.ts'
 
 /** The body of a request but for its model, its stream and what every request has. */

@@ -1,6 +1,7 @@
 /** JSON schemas of tools and answers, as vendors take them. Pure. */
-import { asFields, isFields, isText, listOf } from '../../shared/platform/fields.ts'
-import type { Fields } from '../../shared/platform/fields.ts'
+import { asFields, isFields, isText, listOf } from '../platform/fields.ts'
+import { bytesAsJson } from '../platform/json-bytes.ts'
+import type { Fields } from '../platform/fields.ts'
 
 /** The schema of the arguments of a tool, which are an object. */
 export const argumentsSchema = (schema: Fields | undefined): Fields => ({
@@ -56,3 +57,16 @@ function closedPart(name: string, value: unknown): unknown {
 
 const isKnownValue = (name: string, value: unknown): boolean =>
   (name === 'format' && FORMATS.has(value)) || (name === 'minItems' && (value === 0 || value === 1))
+
+/** A tool of which nothing but the schema matters here. */
+type Strict = { strict: unknown; schema: unknown }
+
+/**
+ * The bytes by which schemas may grow where they are closed: what a request is charged for before it is sent has them.
+ * @param asked the schema of the answer, if there is one
+ * @param tools the tools; only those with `strict` count
+ */
+export const closingBytes = (asked: unknown, tools: readonly Strict[]): number =>
+  [asked, ...tools.flatMap(({ strict, schema }) => (strict === true ? [schema] : []))]
+    .filter(isFields)
+    .reduce((sum, schema) => sum + Math.max(0, bytesAsJson(closedSchema(schema)) - bytesAsJson(schema)), 0)
