@@ -32,11 +32,7 @@ export async function moveToModel(
 }
 
 /** The model of a list that a call was given to last; undefined if that is none of them. */
-export async function lastAsked(
-  db: Db,
-  id: CallId,
-  models: readonly ListedModel[],
-): Promise<ListedModel | undefined> {
+export async function lastAsked(db: Db, id: CallId, models: readonly ListedModel[]): Promise<ListedModel | undefined> {
   const row = await db('calls').where({ id }).first<{ model: string } | undefined>('model')
   return models.find(({ model }) => model === row?.model)
 }

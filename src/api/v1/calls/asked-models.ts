@@ -41,14 +41,9 @@ type ListField = keyof typeof MODEL_LISTS
 
 /**
  * The models that a body asks for; `models` or `fallbacks` are read unless an upstream of the first model is sent them.
- * @throws ApiError unsupported_model, model_not_allowed; of a list invalid_request or unsupported_model that names it
+ * @throws ApiError unsupported_model, model_not_allowed; invalid_request that names what is wrong with a list
  */
-export function modelsOf<M extends Model>(
-  offer: Offer,
-  kind: Asking,
-  body: Fields,
-  holder: Principal,
-): AskedModels<M> {
+export function modelsOf<M extends Model>(offer: Offer, kind: Asking, body: Fields, holder: Principal): AskedModels<M> {
   const field: ListField = kind.dialect === 'messages' ? 'fallbacks' : 'models'
   const isListed = kind.modality === 'chat' && (body[field] ?? null) !== null
   if (!isListed) return { models: [modelOf<M>(offer, kind, body, holder)], body }
@@ -60,9 +55,8 @@ export function modelsOf<M extends Model>(
   if (field === 'models' && places[0]!.id !== first.id) throw fieldRefusal('model', 'must be the first of models')
   const further = places.map(({ id, path }) => {
     const found = findModel(offer, id, kind.modality) as M | null
-    const named = `names the model ${JSON.stringify(id)}`
-    if (!found) throw new ApiError('unsupported_model', { param: path, message: `${path} ${named}, which is not served.` })
-    if (!mayCall(holder, found)) throw fieldRefusal(path, `${named}, which this key may not call`)
+    const fault = found ? 'which this key may not call' : 'which does not exist here'
+    if (!found || !mayCall(holder, found)) throw fieldRefusal(path, `names the model ${JSON.stringify(id)}, ${fault}`)
     return found
   })
   const { [field]: _list, ...rest } = body
@@ -73,7 +67,10 @@ export function modelsOf<M extends Model>(
 function placesOf(body: Fields, field: ListField): { id: string; path: string }[] {
   const { models, fallbacks } = MODEL_LISTS
   return field === 'models'
-    ? parseBody(z.object({ models }), { models: body.models }, []).models.map((id, at) => ({ id, path: `models[${at}]` }))
+    ? parseBody(z.object({ models }), { models: body.models }, []).models.map((id, at) => ({
+        id,
+        path: `models[${at}]`,
+      }))
     : parseBody(z.object({ fallbacks }), { fallbacks: body.fallbacks }, []).fallbacks.map(({ model: id }, at) => ({
         id,
         path: `fallbacks[${at}].model`,

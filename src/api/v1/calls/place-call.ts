@@ -158,7 +158,8 @@ function expectAnswer(
     deps.unstarted.release(request.id)
     relayed?.release()
   }
-  const endDelivered = relayed && ((overdue: boolean) => endRelayed(deps, relayed, { request, models }, { overdue, onUpdate }))
+  const endDelivered =
+    relayed && ((overdue: boolean) => endRelayed(deps, relayed, { request, models }, { overdue, onUpdate }))
   const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, pass, over, endDelivered)
   const charged = { credits: request.amount, balance }
   const placed: PlacedCall = {
