@@ -4,7 +4,7 @@ import type { Knex } from 'knex'
 export async function up(db: Knex): Promise<void> {
   await db.raw(`
     ALTER TABLE calls ADD COLUMN requested text;
-    COMMENT ON COLUMN calls.requested IS 'The first model of its list, where another was asked after it; null: none was.';
+    COMMENT ON COLUMN calls.requested IS 'Its first model, if another of its list was asked after it; else null.';
   `)
 }
 

@@ -143,7 +143,7 @@ describe('a chat with a list of models', () => {
     expect(asked.map(({ max_tokens }) => max_tokens)).to.deep.equal([5])
   })
 
-  it('is listed by `fallbacks` in Messages and by `models` in Responses, and answered in the name of the model', async () => {
+  it('is listed by `fallbacks` in Messages and `models` in Responses, and answered by its name', async () => {
     const message = await ask({ model: 'unserved', fallbacks: [{ model: 'second' }] }, '/v1/messages')
     expect([message.status, message.json.model], message.text).to.deep.equal([200, 'second'])
     const input = { messages: undefined, max_tokens: undefined, input: 'x', max_output_tokens: 16 }
@@ -180,7 +180,7 @@ describe('a chat with a list of models', () => {
     expect(stored.tries.map(({ upstream }) => upstream)).to.deep.equal(['plain', 'second'])
   })
 
-  it('is refused before the charge where its list is not valid, with the name of the field and of the model', async () => {
+  it('is refused before the charge where its list is not valid, which names the field and the model', async () => {
     const limited = await anAccount(gateway.db, 1000)
     await changeKey(gateway.db, limited.keyId, { models: ['plain'] })
     const refused = async (fields: Fields, path = CHAT, of = account): Promise<string> => {

@@ -26,7 +26,7 @@ describe('a call with a list of models', () => {
   afterEach(() => expectBooksToBalance(db))
   after(() => db.destroy())
 
-  it('is given to the next one by the attempt that has it alone, as often as that asks, and not after its end', async () => {
+  it('is given to the next one by the attempt that has it alone, repeatedly, and not after its end', async () => {
     const [first, second] = [listed('list-first', 1), listed('list-second', 3)]
     const account = await anAccount(db, 100)
     const { model, price, estimate } = first

@@ -17,25 +17,13 @@ import type { Fields } from '../../../shared/platform/fields.ts'
 import { parseBody } from '../../../shared/requests/parse-body.ts'
 import type { ChatRequest } from '../../../shared/requests/requests.ts'
 import type { CallOrder, Lowered, LowerTo } from './call-order.ts'
-import { modelId } from './call-schemas.ts'
+import { MODEL_LISTS } from './call-schemas.ts'
 
 /** What of a kind of call decides its models. */
 export type Asking = { modality: Modality; mayOmitModel?: true; dialect?: Dialect }
 
 /** The models of a body in their order, and the body without the list of them. */
 export type AskedModels<M extends Model> = { models: readonly [M, ...M[]]; body: Fields }
-
-/** The list in a body, by the field that has it. */
-export const MODEL_LISTS = {
-  models: z.array(modelId).min(2).max(4).meta({
-    description: '2 to 4 models, the first of which is asked first. `model` can be left out then.',
-  }),
-  fallbacks: z
-    .array(z.strictObject({ model: modelId }))
-    .min(1)
-    .max(3)
-    .meta({ description: '1 to 3 models that are asked where `model` cannot answer.' }),
-}
 
 type ListField = keyof typeof MODEL_LISTS
 
@@ -102,8 +90,8 @@ const isNamed = ({ model }: Fields): boolean => model !== undefined && model !==
 export const namedIn = ({ model }: Fields): string => (isText(model) ? model : '')
 
 /**
- * A chat that each of these models may answer: what it asks of the first, at the charge of the dearest. Each has a limit
- * of output of its own, and where one may be lowered, all are lowered that may be.
+ * A chat that each of these models may answer: what it asks of the first, at the charge of the dearest. Each has its
+ * own limit of output, and where one may be lowered, all are lowered that may be.
  */
 export function inList<O extends CallOrder>(orders: readonly [O, ...O[]]): O {
   const [first] = orders
