@@ -193,6 +193,7 @@ describe('a chat with a list of models', () => {
       ['models must have at most 4', { models: ['plain', 'second', 'third', 'unserved', 'first-0'] }],
       ['models must be a list', { model: 'plain', models: 'second' }],
       ['models[1] must be a string', { models: ['plain', 7] }],
+      ['models[0] names the model "nothing"', { models: ['nothing', 'plain'] }],
       ['models[1] names the model "nothing"', { models: ['plain', 'nothing'] }],
       ['model must be the first of models', { model: 'plain', models: ['second', 'plain'] }],
       ['fallbacks must not be empty', { model: 'plain', fallbacks: [] }, '/v1/messages'],
@@ -204,9 +205,11 @@ describe('a chat with a list of models', () => {
       ],
     ]
     for (const [begins, fields, path] of FAULTS) expect(await refused(fields, path)).to.include(begins)
-    expect(await refused({ models: ['plain', 'second'] }, CHAT, limited)).to.include(
-      'models[1] names the model "second"',
-    )
+    for (const models of [
+      ['second', 'plain'],
+      ['plain', 'second'],
+    ])
+      expect(await refused({ models }, CHAT, limited)).to.include(`models[${models.indexOf('second')}] names the model`)
     for (const one of [account, limited]) expect(await countsOf(gateway.db, one)).to.include({ charged: 0 })
     expect(asked).to.deep.equal([])
   })

@@ -36,19 +36,20 @@ export function modelsOf<M extends Model>(offer: Offer, kind: Asking, body: Fiel
   const isListed = kind.modality === 'chat' && (body[field] ?? null) !== null
   if (!isListed) return { models: [modelOf<M>(offer, kind, body, holder)], body }
   const isNamedByList = field === 'models' && (body.model ?? null) === null
-  const model = isNamedByList ? placesOf(body, field)[0]!.id : body.model
-  const first = modelOf<M>(offer, kind, { model }, holder)
-  if (allowedBy(first as ChatModel).has(field)) return { models: [first], body }
+  const named = { model: isNamedByList ? placesOf(body, field)[0]!.id : body.model }
+  const known = namedModel(offer, kind, named) as ChatModel | null
+  if (known && allowedBy(known).has(field)) return { models: [modelOf<M>(offer, kind, named, holder)], body }
   const places = placesOf(body, field)
-  if (field === 'models' && places[0]!.id !== first.id) throw fieldRefusal('model', 'must be the first of models')
-  const further = places.map(({ id, path }) => {
+  if (field === 'models' && places[0]!.id !== named.model) throw fieldRefusal('model', 'must be the first of models')
+  const first = field === 'models' ? [] : [modelOf<M>(offer, kind, named, holder)]
+  const listed = places.map(({ id, path }) => {
     const found = findModel(offer, id, kind.modality) as M | null
     const fault = found ? 'which this key may not call' : 'which does not exist here'
     if (!found || !mayCall(holder, found)) throw fieldRefusal(path, `names the model ${JSON.stringify(id)}, ${fault}`)
     return found
   })
   const { [field]: _list, ...rest } = body
-  return { models: [...new Set([first, ...further])] as [M, ...M[]], body: rest }
+  return { models: [...new Set([...first, ...listed])] as [M, ...M[]], body: rest }
 }
 
 /** The ids of a list, and where each is. @throws ApiError invalid_request that names the field */
@@ -100,13 +101,13 @@ export function inList<O extends CallOrder>(orders: readonly [O, ...O[]]): O {
     ...first,
     // Whatever one of them is served by: which upstreams there are, and whether one takes the chat as it was written.
     model: { ...first.model, routes: orders.flatMap(({ model }) => model.routes) },
-    models: orders.map(listed),
+    models: orders.map(entryOf),
     ...together(orders.map(wholeOf)),
     lowerTo: orders.some(({ lowerTo }) => lowerTo) ? loweringAll(orders) : undefined,
   }
 }
 
-const listed = (order: CallOrder): ListedModel => {
+const entryOf = (order: CallOrder): ListedModel => {
   const { maxTokens, estimate } = wholeOf(order)
   const { id: model, price } = order.model as ChatModel
   return { model, price, maxTokens, estimate }
