@@ -123,6 +123,7 @@ describe('the commands for an account over its life', () => {
       'account',
       'key',
       'session',
+      'secondFactor',
       'billing',
       'grant',
       'ledgerEntry',

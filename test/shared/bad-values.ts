@@ -19,6 +19,7 @@ export const BAD: Record<string, string[]> = {
   SMTP_URL: ['mail.example:25', 'smtp://u:50%@x'],
   MAIL_FROM: ['a@b.c\r\nBcc: d@e.f', 'Tollgate', 'Tollgate <nobody>', 'a@b.c>'],
   GATEWAY_RATE_LIMIT: ['0', '-5', 'many'],
+  SECOND_FACTOR: ['none', 'Operators'],
   SIGNUP_CREDITS: ['-1', '1.5'],
   SIGNUP_CREDITS_AT: ['login', 'Verification'],
   LONG_CALL_REPLY: ['later'],

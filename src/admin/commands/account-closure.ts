@@ -60,7 +60,7 @@ async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
   if (user.kind === 'personal') {
     const others = (await accountsActedFor(db, user.id)).filter(({ accountId }) => accountId !== id)
     for (const { accountId: _id, ...membership } of others) yield { type: 'membership', ...membership }
-    yield { type: 'second_factor', ...(await factorsOf(db, user.id)) }
+    yield { type: 'secondFactor', ...(await factorsOf(db, user.id)) }
     for (const session of await listSessions(db, user.id, null)) yield { type: 'session', ...session }
   }
   const { settings, card } = await billingOf(db, id, null)
