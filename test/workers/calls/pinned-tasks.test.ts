@@ -7,7 +7,9 @@ const keys = [
   { name: 'b', secret: 'secret-b', weight: 0 },
   { name: 'c', secret: 'secret-c', weight: 5 },
 ]
-const routes = ['other', 'pool'].map((name) => routeTo('fal', 'http://x.test', { upstream: { name, key: 'a', keys } }))
+const routes = ['other', 'pool'].map((name) =>
+  routeTo('fal', 'http://x.test', { upstream: { name, key: 'a', apiKey: 'secret-a', keys } }),
+)
 
 describe('the task of a call', () => {
   const TABLE: [what: string, upstream: string, key: string | null, secret: string | null][] = [
