@@ -26,7 +26,7 @@ import { countersOf } from '../../endpoint/serve.ts'
 import { authenticateKey, refuseHolder, identify, apiKeyToken } from '../../endpoint/auth.ts'
 import { beginAt, nameCall } from '../../middleware/request-context.ts'
 import { prefersAsync } from './answer-call.ts'
-import type { Asking } from './asked-models.ts'
+import type { AskedModels, Asking } from './asked-models.ts'
 import { inList, modelsOf, namedIn } from './asked-models.ts'
 import { bufferUpdates } from './placed-call.ts'
 import type { CallOrder } from './call-order.ts'
@@ -122,9 +122,7 @@ function serveCall<M extends Model, P extends Parsed>(
         : await readJsonBody(ctx, deps, principal.accountId, { admit: large.admit, hold: large.hold, read: take })
       body = read
       await large.pause()
-      await checkCaller(deps, call, async (holder) =>
-        modelsOf(offerTo(deps.catalogue.current(), holder), kind, read, holder),
-      )
+      await checkCaller(deps, call, async (holder) => askedModels<M>(deps, kind, read, holder))
       const resolved = kind.resolve ? await kind.resolve(deps, body, principal) : body
       // A retry has the body that was sent.
       const sent = { body, files: form?.files }
@@ -133,10 +131,8 @@ function serveCall<M extends Model, P extends Parsed>(
         const asked = { ...orderOf(deps, kind, resolved, holder, { headers: ctx.req.headers, text }), dialect }
         await large.pause()
         const naming = { modality: kind.modality, headers: ctx.req.headers, body: read, dialect }
-        const sessionWith = (model: string) => sessionOf(naming, { holder, model, secret: deps.config.APP_SECRET })
-        const session = sessionWith(asked.model.id)
-        const models = asked.models?.map((one) => ({ ...one, session: sessionWith(one.model) }))
-        return { ...orderForReader(ctx, asked), ...sent, text, session, models }
+        const inSession = withSessions(asked, naming, { holder, secret: deps.config.APP_SECRET })
+        return { ...orderForReader(ctx, inSession), ...sent, text }
       }
       const place = () => placeInGroup(call, deps, withSession(ctx, updates.onUpdate), orderFor)
       const { order, placed } = await checkCaller(deps, call, place)
@@ -154,6 +150,17 @@ function serveCall<M extends Model, P extends Parsed>(
       await form?.release()
     }
   }
+}
+
+/** An order in its session: that of its id with each of its models. */
+function withSessions<O extends CallOrder>(
+  order: O,
+  naming: Parameters<typeof sessionOf>[0],
+  owner: { holder: Principal; secret: string },
+): O {
+  const sessionWith = (model: string) => sessionOf(naming, { ...owner, model })
+  const models = order.models?.map((one) => ({ ...one, session: sessionWith(one.model) }))
+  return { ...order, session: sessionWith(order.model.id), models }
 }
 
 /** Updates of a call, of which the session is a header of its answer. */
@@ -202,7 +209,7 @@ export function orderOf<M extends Model, P extends Parsed>(
   holder: Principal,
   { headers, text }: { headers?: IncomingHttpHeaders; text?: string | undefined } = {},
 ): OrderOf<M, P> {
-  const asked = modelsOf<M>(offerTo(catalogue.current(), holder), kind, body, holder)
+  const asked = askedModels<M>({ catalogue }, kind, body, holder)
   const orderAt = (model: M): OrderOf<M, P> => {
     const own = asked.body === body ? body : { ...asked.body, model: model.id }
     const read = kind.modality === 'chat' ? withoutGatewayFields(own, model) : own
@@ -211,6 +218,14 @@ export function orderOf<M extends Model, P extends Parsed>(
   const [first, ...further] = asked.models
   return inList([orderAt(first), ...further.map(orderAt)])
 }
+
+/** The models that a body asks for, of those that its holder is offered. @throws ApiError like `modelsOf` */
+const askedModels = <M extends Model>(
+  { catalogue }: Pick<WebDeps, 'catalogue'>,
+  kind: Asking,
+  body: JsonObject,
+  holder: Principal,
+): AskedModels<M> => modelsOf<M>(offerTo(catalogue.current(), holder), kind, body, holder)
 
 type OrderOf<M, P> = P & { model: M; body: JsonObject } & Pick<CallOrder, 'models'>
 
