@@ -3,12 +3,12 @@
  */
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { t } from '../language/language.ts'
 import type { CallQuery, CallRecord } from '../api/endpoints.ts'
 import { withQuery } from '../api/requests.ts'
 import { getCalls, getKeys, getModels } from '../api/endpoints.ts'
 import { Empty, Page } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
-import { STATUS_WORDS } from '../parts/format.ts'
 import { Download } from '../parts/download.tsx'
 import { ClearFilters, Collapsible } from '../parts/collapsible.tsx'
 import { Choice } from '../parts/forms.tsx'
@@ -27,7 +27,7 @@ const PAGE = 50
 
 const FILTERS = ['model', 'modality', 'dialect', 'status', 'keyId', 'memberId', 'from', 'to'] as const
 
-const STATUSES = [['', 'Any status'], ...Object.entries(STATUS_WORDS)] as (readonly [string, string])[]
+const STATUSES = [['', 'Any status'], ...Object.entries(t.words.statuses)] as (readonly [string, string])[]
 
 /** Whether a call that just came belongs on the first page of this list. */
 const belongs = (

@@ -4,6 +4,7 @@
 import type { ComponentChildren, JSX, Ref } from 'preact'
 import { createContext } from 'preact'
 import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import { Problem, problemOf } from '../api/client.ts'
 import { Action, ErrorMessage } from './basics.tsx'
 
@@ -88,7 +89,7 @@ type SubmitProps = {
 }
 
 /** The end of a form: the error that is about none of its fields, and the button that submits it. */
-export function Submit({ verb, foot = false, cancel, cancelText = 'Cancel', ...rest }: SubmitProps) {
+export function Submit({ verb, foot = false, cancel, cancelText = t.frame.cancel, ...rest }: SubmitProps) {
   const button = (
     <Action type="submit" {...rest}>
       {verb}
@@ -125,7 +126,7 @@ function faultOf(
   if (!field || !namesOf(field).includes(name)) return message
   // Of a list in one field, which of its elements.
   const element = /\[(\d+)\]$/.exec(field)?.[1]
-  const which = element === undefined ? '' : ` (no. ${Number(element) + 1})`
+  const which = element === undefined ? '' : t.frame.nth(Number(element) + 1)
   return `${words}${which} ${message.slice(field.length + 1)}`
 }
 
@@ -193,7 +194,6 @@ export function Check({ name, checked, children }: { name: string; checked?: boo
 /** A password that can be shown on demand. */
 export function PasswordField(props: Omit<FieldProps, 'type' | 'after'>) {
   const [visible, setVisible] = useState(false)
-  const word = visible ? 'Hide' : 'Show'
   return (
     <Field
       autoCapitalize="off"
@@ -201,8 +201,13 @@ export function PasswordField(props: Omit<FieldProps, 'type' | 'after'>) {
       {...props}
       type={visible ? 'text' : 'password'}
       after={
-        <button type="button" class="quiet" aria-label={`${word} the password`} onClick={() => setVisible(!visible)}>
-          {word}
+        <button
+          type="button"
+          class="quiet"
+          aria-label={visible ? t.frame.hidePassword : t.frame.showPassword}
+          onClick={() => setVisible(!visible)}
+        >
+          {visible ? t.frame.hide : t.frame.show}
         </button>
       }
     />
@@ -212,7 +217,7 @@ export function PasswordField(props: Omit<FieldProps, 'type' | 'after'>) {
 /** The field of a code of an authenticator app. */
 export const CodeField = (props: { autoFocus?: boolean }) => (
   <Field
-    label="Code of the app"
+    label={t.frame.codeOfApp}
     name="code"
     inputMode="numeric"
     autoComplete="one-time-code"

@@ -1,6 +1,7 @@
 /**
  * Money as people write it, and what it buys.
  */
+import { locale } from '../language/language.ts'
 import type { Pack, TopUp } from '../api/billing.ts'
 import { decimalText, digitsOf, stepOf } from '../../shared/terms/currencies.ts'
 import { account } from '../state/account.ts'
@@ -12,7 +13,7 @@ const formats = new Map<string, Intl.NumberFormat>()
 function formatOf(currency: string): Intl.NumberFormat {
   const digits = digitsOf(currency)
   const options = { style: 'currency', currency, minimumFractionDigits: digits, maximumFractionDigits: digits } as const
-  const found = formats.get(currency) ?? new Intl.NumberFormat(undefined, options)
+  const found = formats.get(currency) ?? new Intl.NumberFormat(locale, options)
   formats.set(currency, found)
   return found
 }
@@ -60,7 +61,7 @@ function exactWorth(credits: number): string | null {
   const rate = account.value?.buying?.rate
   if (!rate) return null
   const { currency, perMinor, creditsPer } = rate
-  const format = new Intl.NumberFormat(undefined, {
+  const format = new Intl.NumberFormat(locale, {
     style: 'currency',
     currency,
     minimumFractionDigits: digitsOf(currency),

@@ -1,8 +1,9 @@
 /**
  * What a call was charged for: quantities at their prices, what was rounded, and which grants paid.
  */
+import { locale, t } from '../language/language.ts'
 import type { CallDetails } from '../api/endpoints.ts'
-import { ORIGIN_WORDS, MILLION, credits, number, shortId } from './format.ts'
+import { MILLION, credits, number, shortId } from './format.ts'
 import type { Column } from './table.tsx'
 import { Table } from './table.tsx'
 import { Worth } from './worth.tsx'
@@ -69,7 +70,7 @@ function termOf({ what, quantity, unit, credits: sum }: Line): string {
   return SMALL.has(unit) ? `${counted} × ${number(each * MILLION)} per 1M` : `${counted} × ${number(each)}`
 }
 
-const exact = new Intl.NumberFormat(undefined, { maximumFractionDigits: 8 })
+const exact = new Intl.NumberFormat(locale, { maximumFractionDigits: 8 })
 
 /** An exact amount as people read it; shorter than a hundred-millionth of a credit it is cut. */
 const amountText = (text: string): string => exact.format(Number(text)).replace('-', '−')
@@ -89,7 +90,7 @@ function shapeText({ resolution, size, quality, seconds }: CallDetails['measured
 function payersOf({ ledger }: CallDetails): { grantId: string; origin: string; paid: number }[] {
   const paid = new Map<string, { grantId: string; origin: string; paid: number }>()
   for (const { grantId, origin, amount } of ledger) {
-    const one = paid.get(grantId) ?? { grantId, origin: ORIGIN_WORDS[origin], paid: 0 }
+    const one = paid.get(grantId) ?? { grantId, origin: t.words.origins[origin], paid: 0 }
     paid.set(grantId, { ...one, paid: one.paid - amount })
   }
   return [...paid.values()].filter((one) => one.paid > 0)

@@ -7,6 +7,7 @@ import type { ReadonlySignal } from '@preact/signals'
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso'
+import { t } from '../language/language.ts'
 import { withFields } from './route.ts'
 
 /** Whether the window is at most `rem` wide, as it changes. */
@@ -172,8 +173,8 @@ export function Table<T>({ label, columns, rows: all, keyOf, faded, broad, class
       <input
         type="search"
         class="search"
-        aria-label={`Search ${label}`}
-        placeholder={`Search ${all.length} rows`}
+        aria-label={t.frame.searchTable(label)}
+        placeholder={t.frame.searchRows(all.length)}
         value={query[fields.find] ?? ''}
         onInput={(event) => route(withFields(path, query, { [fields.find]: event.currentTarget.value }), true)}
       />

@@ -2,10 +2,11 @@
  * Where credits came from, and where they went.
  */
 import { useEffect } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Grant, LedgerEntry } from '../../api/endpoints.ts'
 import { getGrants, getLedger } from '../../api/endpoints.ts'
 import { Amount, Empty, Time } from '../../parts/basics.tsx'
-import { KIND_WORDS, ORIGIN_WORDS, number, shortId, signed, expiryText } from '../../parts/format.ts'
+import { number, shortId, signed, expiryText } from '../../parts/format.ts'
 import { List, Pager } from '../../parts/list.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
@@ -54,7 +55,7 @@ export function GrantsAndLedger({ query }: Pick<PageProps, 'query'>) {
 
 const GRANT_COLUMNS: Column<Grant>[] = [
   { header: 'Received', cell: (grant) => <Time iso={grant.createdAt} /> },
-  { header: 'Origin', cell: (grant) => ORIGIN_WORDS[grant.origin] },
+  { header: 'Origin', cell: (grant) => t.words.origins[grant.origin] },
   { header: 'Amount', right: true, cell: (grant) => <Amount value={grant.amount} /> },
   { header: 'Left', right: true, cell: (grant) => <Amount value={grant.remaining} /> },
   {
@@ -75,7 +76,7 @@ export const GrantTable = ({ grants }: { grants: Grant[] }) => (
 
 const ledgerColumns = (callHref: (call: string) => string): Column<LedgerEntry>[] => [
   { header: 'Time', cell: (entry) => <Time iso={entry.createdAt} /> },
-  { header: 'What', cell: (entry) => KIND_WORDS[entry.kind] },
+  { header: 'What', cell: (entry) => t.words.entries[entry.kind] },
   {
     header: 'Amount',
     right: true,
@@ -89,7 +90,7 @@ const ledgerColumns = (callHref: (call: string) => string): Column<LedgerEntry>[
       entry.callId ? (
         <a href={callHref(entry.callId)}>call {shortId(entry.callId)}</a>
       ) : (
-        (entry.note ?? ORIGIN_WORDS[entry.origin])
+        (entry.note ?? t.words.origins[entry.origin])
       ),
   },
 ]

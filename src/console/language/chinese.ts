@@ -1,0 +1,10 @@
+/**
+ * The texts of the console in simplified Chinese. It imports no values of other folders: the texts wait for it.
+ */
+import type { Texts } from './language.ts'
+import { entrance } from './chinese/entrance.ts'
+import { frame } from './chinese/frame.ts'
+import { settings } from './chinese/settings.ts'
+import { words } from './chinese/words.ts'
+
+export const chinese: Texts = { words, frame, entrance, settings }

@@ -1,0 +1,9 @@
+/**
+ * The texts of the console in English, by area. Those with parts are functions.
+ */
+import { entrance } from './english/entrance.ts'
+import { frame } from './english/frame.ts'
+import { settings } from './english/settings.ts'
+import { words } from './english/words.ts'
+
+export const english = { words, frame, entrance, settings }
