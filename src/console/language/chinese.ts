@@ -4,7 +4,8 @@
 import type { Texts } from './language.ts'
 import { entrance } from './chinese/entrance.ts'
 import { frame } from './chinese/frame.ts'
+import { overview } from './chinese/overview.ts'
 import { settings } from './chinese/settings.ts'
 import { words } from './chinese/words.ts'
 
-export const chinese: Texts = { words, frame, entrance, settings }
+export const chinese: Texts = { words, frame, entrance, overview, settings }

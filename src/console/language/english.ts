@@ -3,7 +3,8 @@
  */
 import { entrance } from './english/entrance.ts'
 import { frame } from './english/frame.ts'
+import { overview } from './english/overview.ts'
 import { settings } from './english/settings.ts'
 import { words } from './english/words.ts'
 
-export const english = { words, frame, entrance, settings }
+export const english = { words, frame, entrance, overview, settings }

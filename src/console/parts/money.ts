@@ -1,12 +1,14 @@
 /**
  * Money as people write it, and what it buys.
  */
-import { locale } from '../language/language.ts'
+import { locale, t } from '../language/language.ts'
 import type { Pack, TopUp } from '../api/billing.ts'
 import { decimalText, digitsOf, stepOf } from '../../shared/terms/currencies.ts'
 import { account } from '../state/account.ts'
 import type { Priced } from './format.ts'
 import { MILLION } from './format.ts'
+
+const words = t.overview.worth
 
 const formats = new Map<string, Intl.NumberFormat>()
 
@@ -53,7 +55,7 @@ export function worth(credits: number): string | null {
   const rate = account.value?.buying?.rate
   if (!rate || credits <= 0) return null
   const minor = Math.round((credits * rate.perMinor) / rate.creditsPer)
-  return minor === 0 ? `less than ${money(1, rate.currency)}` : `about ${money(minor, rate.currency)}`
+  return minor === 0 ? words.lessThan(money(1, rate.currency)) : words.about(money(minor, rate.currency))
 }
 
 /** What a few credits are worth, to a hundredth of the smallest coin: "€0.001"; null if none are sold. */
@@ -82,7 +84,7 @@ function shownCredits({ pricing, credits }: Priced): number[] {
 export function priceWorth(priced: Priced): string | null {
   const [first, second] = shownCredits(priced).map(exactWorth)
   if (!first) return null
-  return second ? `about ${first} in · ${second} out` : `about ${first}`
+  return second ? words.price(first, second) : words.about(first)
 }
 
 /** What a pack gives altogether. */

@@ -67,7 +67,7 @@ type Props<T> = {
 
 /** The fields of the address that say how a table is sorted and searched: a page may have several. */
 const fieldsOf = (label: string) => {
-  const name = label.toLowerCase().replaceAll(/[^a-z]+/g, '-')
+  const name = label.toLowerCase().replaceAll(/[^\p{L}]+/gu, '-')
   return { sort: `sort-${name}`, find: `find-${name}` }
 }
 
