@@ -3,8 +3,12 @@
  */
 import { entrance } from './english/entrance.ts'
 import { frame } from './english/frame.ts'
+import { keys } from './english/keys.ts'
 import { overview } from './english/overview.ts'
 import { settings } from './english/settings.ts'
 import { words } from './english/words.ts'
 
-export const english = { words, frame, entrance, overview, settings }
+export const english = { words, frame, entrance, overview, keys, settings }
+
+/** Every text of the console. A language that lacks one, or has one more, does not compile. */
+export type Texts = typeof english

@@ -2,10 +2,8 @@
  * The language of the console: the reader's choice, or else the first that their browser asks for, or else English.
  * A module may read `t` when it is loaded: the texts are there by then. A choice takes effect with the next document.
  */
+import type { Texts } from './english.ts'
 import { english } from './english.ts'
-
-/** Every text of the console. A language that lacks one, or has one more, does not compile. */
-export type Texts = typeof english
 
 /** By the tag that documents and formats have: each in its own words. */
 export const LANGUAGES = { en: 'English', 'zh-CN': '简体中文' } as const

@@ -1,4 +1,4 @@
-import type { Texts } from '../language.ts'
+import type { Texts } from '../english.ts'
 
 export const entrance: Texts['entrance'] = {
   about: '一个网关即可使用图片、视频和对话模型，以预付点数付费。',

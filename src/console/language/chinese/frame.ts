@@ -1,4 +1,4 @@
-import type { Texts } from '../language.ts'
+import type { Texts } from '../english.ts'
 
 export const frame: Texts['frame'] = {
   skip: '跳到正文',

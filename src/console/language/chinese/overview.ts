@@ -1,4 +1,4 @@
-import type { Texts } from '../language.ts'
+import type { Texts } from '../english.ts'
 
 export const overview: Texts['overview'] = {
   measures: { credits: '点数', calls: '调用', tokens: 'Token', failed: '失败', latency: '延迟' },

@@ -1,4 +1,4 @@
-import type { Texts } from '../language.ts'
+import type { Texts } from '../english.ts'
 
 export const settings: Texts['settings'] = {
   saved: '已保存。',

@@ -1,4 +1,4 @@
-import type { Texts } from '../language.ts'
+import type { Texts } from '../english.ts'
 
 const kinds: Texts['words']['kinds'] = {
   chat: '对话',
