@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
+import { post } from '../../scripts/harness/http.ts'
 import { chinese } from '../../src/console/language/chinese.ts'
 import { english } from '../../src/console/language/english.ts'
 import { consoleWithPages } from './support/pages.ts'
@@ -9,7 +10,7 @@ import { PHONE, looksGood } from './support/visit.ts'
 const ALIKE = new RegExp(
   [
     'Tollgate|API|ID|IP|UTC|GMT|PIN|CSV|curl|Webhook|[Tt]oken|https?|Ctrl K|Claude|English|p\\d\\d',
-    'Chrome|Headless|Linux|Safari|Authorization: Bearer tg_|tg_[\\w…]+|/[\\w-]+|[\\w.-]*@[\\w.]+|reader|laptop',
+    'Chrome|Headless|Linux|Safari|Authorization: Bearer tg_|tg_[\\w…]+|/[\\w-]+|[\\w.-]*@[\\w.]+|HTTP \\d+|reader|payer|laptop|sandbox[\\w-]*',
   ].join('|'),
   'g',
 )
@@ -93,6 +94,21 @@ describe('the languages of the console', () => {
     await page.getByRole('button', { name: '创建密钥' }).click()
     await page.getByText('请立即复制').waitFor()
     expect(await untranslated(page)).to.deep.equal([])
+  })
+
+  it('explain a call and its receipt in Chinese', async () => {
+    const email = 'payer@example.com'
+    const { secret } = await gateway.customer(email, 500)
+    await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, open } = await gateway.signedIn(email, { locale: 'zh-CN' })
+    await open('/calls', '调用')
+    const row = page.getByRole('row', { name: 'sandbox-image' })
+    await row.getByText('成功').waitFor()
+    expect(await untranslated(page)).to.deep.equal([])
+    await row.getByRole('link').click()
+    await page.getByTestId('receipt').getByText('数量 × 价格').waitFor()
+    expect(await untranslated(page)).to.deep.equal([])
+    await looksGood(page)
   })
 
   it('are chosen in the settings, before that of the browser, until it is followed again', async () => {
