@@ -13,10 +13,13 @@ import { requestOf } from './requests.ts'
  */
 export class Problem extends Error {
   readonly code: ErrorCode | 'unreachable'
+  /** The field of a form that a sentence of the console itself is about. */
+  readonly about: string | undefined
 
-  constructor(code: Problem['code'], message: string) {
+  constructor(code: Problem['code'], message: string, about?: string) {
     super(message)
     this.code = code
+    this.about = about
   }
 
   /** The path of the field that the message begins with: "budget.credits must be a number." is about that. */

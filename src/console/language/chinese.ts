@@ -3,6 +3,7 @@
  */
 import type { Texts } from './english.ts'
 import { calls } from './chinese/calls.ts'
+import { credits } from './chinese/credits.ts'
 import { entrance } from './chinese/entrance.ts'
 import { frame } from './chinese/frame.ts'
 import { keys } from './chinese/keys.ts'
@@ -10,4 +11,4 @@ import { overview } from './chinese/overview.ts'
 import { settings } from './chinese/settings.ts'
 import { words } from './chinese/words.ts'
 
-export const chinese: Texts = { words, frame, entrance, overview, calls, keys, settings }
+export const chinese: Texts = { words, frame, entrance, overview, calls, keys, credits, settings }

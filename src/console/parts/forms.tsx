@@ -27,7 +27,7 @@ export function Form({ problem: asked, onSubmit, about, form, children, ...rest 
   const [unread, setUnread] = useState<Problem | null>(null)
   const element = form ?? own
   const problem = unread ?? asked
-  const name = problem && fieldOf(problem, about?.[problem.code], element.current)
+  const name = problem && fieldOf(problem, problem.about ?? about?.[problem.code], element.current)
   // With the message, not after it was drawn: what is typed next belongs into the field.
   useLayoutEffect(() => {
     const field = name === null ? null : element.current?.elements.namedItem(name)
@@ -60,13 +60,16 @@ function fieldOf(problem: Problem, about: string | undefined, form: HTMLFormElem
   return names.find((name) => form?.elements.namedItem(name)) ?? null
 }
 
+/** A label without what it explains in brackets. */
+const wordsOf = (label: string): string => label.replace(/ \(.*\)$/, '')
+
 /** The first field with a text that its browser could not read, and would send as empty. */
 function unreadable(form: HTMLFormElement): Problem | null {
   const inputs = [...form.elements].filter((one) => one instanceof HTMLInputElement)
   const odd = inputs.find(({ validity }) => validity.badInput)
-  return odd
-    ? new Problem('invalid_request', `${odd.name} must be a ${odd.type === 'date' ? 'date' : 'number'}.`)
-    : null
+  if (!odd) return null
+  const label = wordsOf(odd.labels?.[0]?.textContent ?? odd.name)
+  return new Problem('invalid_request', t.frame.mustBe(label, odd.type === 'date'), odd.name)
 }
 
 /** The error of a form that is about none of its fields. */
@@ -121,13 +124,12 @@ function faultOf(
   { problem, name: at }: { problem: Problem | null; name: string | null },
 ): string | null {
   if (!problem || name === undefined || at !== name) return null
-  const words = label.replace(/ \(.*\)$/, '')
   const { field, message } = problem
   if (!field || !namesOf(field).includes(name)) return message
   // Of a list in one field, which of its elements.
   const element = /\[(\d+)\]$/.exec(field)?.[1]
   const which = element === undefined ? '' : t.frame.nth(Number(element) + 1)
-  return `${words}${which} ${message.slice(field.length + 1)}`
+  return `${wordsOf(label)}${which} ${message.slice(field.length + 1)}`
 }
 
 type FieldProps = {

@@ -42,9 +42,9 @@ export const creditsFor = (minor: number, { creditsPer, perMinor }: TopUp): numb
 
 /** Why an amount cannot be bought, in a sentence; null if it can. */
 export function amountFault(minor: number | null, { currency, minMinor, maxMinor }: TopUp): string | null {
-  if (minor === null) return 'Enter an amount, like 25.00.'
+  if (minor === null) return t.credits.buy.enter
   if (minor >= minMinor && minor <= maxMinor) return null
-  return `Choose an amount from ${money(minMinor, currency)} to ${money(maxMinor, currency)}.`
+  return t.credits.buy.choose(money(minMinor, currency), money(maxMinor, currency))
 }
 
 /**

@@ -91,6 +91,7 @@ export const frame: Texts['frame'] = {
   hidePassword: '隐藏密码',
   codeOfApp: '验证器应用中的验证码',
   nth: (nth) => `（第 ${nth} 项）`,
+  mustBe: (label, isDate) => `${label}必须是${isDate ? '日期' : '数字'}。`,
   newest: '← 最新',
   older: '更早 →',
   searchTable: (table) => `搜索${table}`,

@@ -92,6 +92,7 @@ export const frame = {
   hidePassword: 'Hide the password',
   codeOfApp: 'Code of the app',
   nth: (nth: number) => ` (no. ${nth})`,
+  mustBe: (label: string, isDate: boolean) => `${label} must be a ${isDate ? 'date' : 'number'}.`,
   newest: '← Newest',
   older: 'Older →',
   searchTable: (table: string) => `Search ${table}`,
