@@ -128,7 +128,7 @@ describe('the pre-charge of a chat', () => {
       'a url in response_format',
       {
         messages: user('x'),
-        response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { url: PICTURE } } },
+        response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { default: { url: PICTURE } } } },
       },
     ],
     [
