@@ -67,7 +67,7 @@ const SCENARIOS: Scenario[] = [
     does: 'never finishes the task',
     words: '[stuck]',
     hasty: true,
-    says: /(did not (answer|finish)|was not finished) in time/,
+    says: /did not (answer|finish) in time/,
     bill: same(1, 1),
     only: 'task',
   },

@@ -123,7 +123,7 @@ export const makePasskey = endpoint({
 
 const ofPasskey = { tag, path: '/api/auth/passkeys/:id', params: pathId('passkey', 'The `id` of a passkey.') } as const
 
-/** Names a passkey anew. */
+/** Renames a passkey. */
 export const editPasskey = endpoint({
   ...ofPasskey,
   auth: anySession,

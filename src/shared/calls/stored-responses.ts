@@ -39,7 +39,7 @@ export async function storeInput(
 
 /**
  * Stores what a response in the background was asked with, while it is made: its client may refer to it as soon as it
- * has ended. The end of its call adds the answer and decides how long both are kept.
+ * has ended. The end of its call adds the answer and decides how long both are stored.
  */
 export async function storeInputFirst(
   db: Db,

@@ -75,7 +75,7 @@ export type Block =
   | Document
   | Special
 
-/** The words of one side, in their order. Results of tools are in turns of the user. `name`: of who said them. */
+/** The words of one side, in their order. Results of tools are in turns of the user. `name`: of their author. */
 export type Turn = { role: 'system' | 'user' | 'assistant'; blocks: Block[]; name?: string }
 
 /** A tool that its client runs. `schema`: JSON schema of its arguments. */

@@ -24,7 +24,7 @@ const inBlocks =
     return null
   }
 
-/** The path of the first turn that a participant said by name. */
+/** The path of the first turn that has a participant's name. */
 const participant =
   (isAsked: (role: Turn['role']) => boolean): Find =>
   ({ turns }) => {

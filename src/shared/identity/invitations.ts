@@ -190,7 +190,7 @@ export const acceptInvitation = (
     return { organisation: (await organisationOf(trx, member))!, proof }
   })
 
-/** What an invitation says to who follows its link; null if it was accepted, revoked or replaced, or has expired. */
+/** What an invitation shows to the reader of its link; null if it was accepted, revoked or replaced, or has expired. */
 export async function invitationOfToken(
   db: Db,
   token: string,

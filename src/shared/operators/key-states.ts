@@ -35,7 +35,7 @@ export function keyOfName(name: string): KeyRef {
   return { upstream, key, model }
 }
 
-/** How a key stands: well, waiting for an end that is known, refused, or switched off by an operator. */
+/** The state of a key: working, waiting for an end that is known, refused, or switched off by an operator. */
 export const STANDINGS = ['ok', 'cooling', 'off', 'disabled'] as const
 /** One of them. */
 export type Standing = (typeof STANDINGS)[number]
@@ -43,7 +43,7 @@ export type Standing = (typeof STANDINGS)[number]
 /** A model for which a key has a state of its own. */
 export type ModelStanding = { model: string; state: Standing; until: string }
 
-/** How a key stands, why, and until when; and the models for which it has a state of its own. */
+/** The state of a key, its reason, and until when; and the models for which it has a state of its own. */
 export type KeyStanding = { state: Standing; reason: string | null; until: string | null; models: ModelStanding[] }
 
 /**

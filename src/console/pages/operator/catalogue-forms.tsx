@@ -164,7 +164,7 @@ function ModelForm({ catalogue, change, at, close }: Props & { at: number | null
   )
 }
 
-/** The kind of a new model, and its price: alone, so that a change of the kind draws no other field anew. */
+/** The kind of a new model, and its price: apart, so that a change of the kind renders no other field again. */
 function FirstPrice() {
   const [kind, setKind] = useState<Modality>('chat')
   return (

@@ -60,7 +60,7 @@ function hasFields(reference: Reference, of: Schema): boolean {
   return schema.properties !== undefined || (schema.anyOf ?? schema.oneOf ?? []).some((one) => one.$ref !== undefined)
 }
 
-/** What a schema says of itself. */
+/** How a schema describes itself. */
 function Meaning({ reference, schema }: Props) {
   const text = schema.description ?? resolved(reference, schema).schema.description
   return text === undefined ? null : <Markdown text={text} />
