@@ -1,4 +1,5 @@
 /** Files in a request: those that are texts become words, and the others are documents. Pure. */
+import { isUtf8 } from 'node:buffer'
 import type { Block } from './canonical.ts'
 
 /** A file as a dialect names it. `data`: a `data:` URI. `context`: what its client adds about it. */
@@ -29,15 +30,14 @@ const dataUri = (data: string): string => {
 
 const TEXT = /^data:text\/[^;,]*(?:;(?!base64)[^;,]*)*(;base64)?,/i
 
-/** Whether the data of a file is text. */
-export const isTextData = (data: unknown): boolean => TEXT.test(String(data))
-
-/** The words of a file whose data is text; null of any other. */
+/** The words of a file whose data is text; null of any other, and of one whose bytes are not UTF-8. */
 export function wordsIn(data: string): string | null {
   const text = TEXT.exec(data)
   if (!text) return null
   const body = data.slice(text[0].length)
-  return text[1] ? String(Buffer.from(body, 'base64')) : decoded(body)
+  if (!text[1]) return decoded(body)
+  const bytes = Buffer.from(body, 'base64')
+  return isUtf8(bytes) ? String(bytes) : null
 }
 
 function decoded(text: string): string {

@@ -5,7 +5,7 @@
 import { asFields, asList, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { jsonBytes } from '../../platform/json-bytes.ts'
-import { isTextData, wordsIn } from '../documents.ts'
+import { wordsIn } from '../documents.ts'
 import type { Part } from '../parts.ts'
 
 type Body = { input?: unknown; tools?: unknown }
@@ -39,7 +39,7 @@ const PLACES: ReadonlyMap<unknown, 'content' | 'output'> = new Map([
 const placeOf = ({ type }: Fields): 'content' | 'output' | undefined => PLACES.get(type ?? 'message')
 
 /** Whether the data of a file is text: other upstreams get it as words. */
-const hasText = ({ type, file_data: data }: Fields): boolean => type === 'input_file' && isTextData(data)
+const hasText = ({ type, file_data: data }: Fields): boolean => type === 'input_file' && wordsIn(String(data)) !== null
 
 const inlineOf = (data: unknown): string | null => (typeof data === 'string' && /^data:/i.test(data) ? data : null)
 
