@@ -87,7 +87,8 @@ export const FEATURES = {
   functions: named('functions', ({ isLegacy }) => isLegacy === true),
   tool_choice: named('tool_choice', ({ toolChoice }) => toolChoice !== undefined),
   unmet_choice: (chat) => (canBeMet(chat) ? null : chat.isLegacy ? 'function_call' : 'tool_choice'),
-  same_names: named('tools', ({ tools }) => new Set(tools.map(wholeName)).size < tools.length),
+  same_names: ({ tools, isLegacy }) =>
+    new Set(tools.map(wholeName)).size === tools.length ? null : isLegacy ? 'functions' : 'tools',
   one_tool_at_a_time: named('parallel_tool_calls', ({ oneToolAtATime }) => oneToolAtATime === true),
   cache_marks: inBlocks((block) => 'cacheMark' in block && 'cache_control'),
   images: inBlocks(({ kind }) => kind === 'image' && 'image'),

@@ -35,6 +35,8 @@ export class MessagesDecoder extends CompletingDecoder {
   private hasEnded = false
   private reported: UpstreamUsage | null = null
   private blocks = 0
+  /** Whether the answer came as one message, in which the input of a call is an object even if it was cut off. */
+  private isWhole = false
 
   /** @param inputTokens our own count of the input */
   constructor(inputTokens = 0) {
@@ -52,7 +54,8 @@ export class MessagesDecoder extends CompletingDecoder {
   }
 
   protected requireSense(event: Fields, isWhole: boolean): void {
-    if (isMessage(event, isWhole) && !Array.isArray(event.content)) throw malformedAnswer('the answer has no content')
+    this.isWhole = isMessage(event, isWhole)
+    if (this.isWhole && !Array.isArray(event.content)) throw malformedAnswer('the answer has no content')
   }
 
   protected requireWhole(): void {
@@ -70,7 +73,7 @@ export class MessagesDecoder extends CompletingDecoder {
     const { stopSequence } = this
     const met = isText(stopSequence) ? { stopSequence } : {}
     const isCut = isCutOff(reason)
-    const ends = [...this.calls.end(isCut), ...this.open.close(isCut)]
+    const ends = [...this.calls.end(isCut, this.isWhole), ...this.open.close(isCut)]
     const refused = reason === 'refusal' ? this.open.add('refusal', { kind: 'refusal' }, this.explanation) : []
     return [...ends, ...refused, ...this.open.close(), { is: 'end', reason, ...met }]
   }

@@ -132,6 +132,7 @@ export const CHAT: Sample[] = [
     body: { functions: [tool.function], function_call: { name: 'other' } },
   },
   { field: 'tools', feature: 'same_names', body: { tools: [tool, tool] } },
+  { field: 'functions', feature: 'same_names', body: { functions: [tool.function, tool.function] } },
   {
     field: 'parallel_tool_calls',
     feature: 'one_tool_at_a_time',

@@ -47,3 +47,28 @@ describe("a Claude's refusal", () => {
     expect(response).to.deep.include({ status: 'incomplete', incomplete_details: { reason: 'content_filter' } })
   })
 })
+
+describe("a Claude's message that came whole, and ran into its limit,", () => {
+  const use = (input: Fields) => ({ type: 'tool_use', id: 't', name: 'f', input })
+  const CONTENTS: [content: Fields[], statuses: string[]][] = [
+    [[use({ a: 'b' })], ['incomplete']],
+    [
+      [use({ a: 'b' }), { ...use({ a: 'c' }), id: 'u' }],
+      ['completed', 'incomplete'],
+    ],
+    [
+      [use({ a: 'b' }), WELL],
+      ['completed', 'incomplete'],
+    ],
+  ]
+  for (const [content, statuses] of CONTENTS) {
+    it(`ends with an incomplete item, whose input is an object all the same: ${statuses.join()}`, async () => {
+      const message = { ...begun, content, stop_reason: 'max_tokens' }
+      const tools = [{ type: 'function', name: 'f' }]
+      const { output } = await ask('responses', { input: 'hello', tools }, 'anthropic').answer(message)
+      const items = output as { status: string; output_index: number }[]
+      expect(items.map(({ status }) => status).toSorted()).to.deep.equal(statuses.toSorted())
+      expect(items.at(-1)!.status).to.equal('incomplete')
+    })
+  }
+})
