@@ -3,7 +3,7 @@
  * protocol turns it into the wire form. N readers and M encoders, and no converter for a pair
  * (docs/architecture.md#dialects).
  */
-import { asFields, isText } from '../platform/fields.ts'
+import { isFields, isText } from '../platform/fields.ts'
 import type { Fields } from '../platform/fields.ts'
 
 /** The end of a prefix that the upstream is asked to keep in its cache, for five minutes. */
@@ -90,6 +90,10 @@ export type Tool = {
   format?: Fields
 } & Marked
 
+/** The name of a tool with that of its namespace in front. */
+export const wholeName = ({ name, namespace }: { name: string; namespace?: string | undefined }): string =>
+  namespace === undefined ? name : `${namespace}__${name}`
+
 /** Whether tools may be called: as the model likes, not at all, at least one, or this one. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { tool: string; namespace?: string }
 
@@ -138,7 +142,8 @@ export function formatOf(type: unknown, fields: Fields, at: string): { format?: 
   const { name, description, schema, strict } = fields
   return {
     format: {
-      schema: asFields(schema),
+      // Without a schema any object will do.
+      schema: isFields(schema) ? schema : null,
       at,
       ...(isText(name) && { name }),
       ...(isText(description) && { description }),

@@ -4,6 +4,7 @@
  */
 import { asList, isFields } from '../platform/fields.ts'
 import { FILE_TYPES, isByAddress, typeOfData } from './documents.ts'
+import { wholeName } from './canonical.ts'
 import type { Block, CanonicalChat, Special, Turn } from './canonical.ts'
 
 /** Finds the first place in a chat that asks for a feature, as its client calls it; null where nothing does. */
@@ -40,6 +41,12 @@ const document = (isAsked: (url: string) => boolean): Find =>
 
 const inResults = (kind: Block['kind']): Find =>
   inBlocks((block) => block.kind === 'tool_result' && block.blocks.some((one) => one.kind === kind) && block.at)
+
+/** Whether the tools that must be called are among those that are offered. */
+const canBeMet = ({ tools, toolChoice }: CanonicalChat): boolean =>
+  typeof toolChoice === 'object'
+    ? tools.some((tool) => wholeName(tool) === wholeName({ ...toolChoice, name: toolChoice.tool }))
+    : toolChoice !== 'required' || tools.length > 0
 
 /** A field under its own name, unless its value asks for nothing. */
 const further =
@@ -79,6 +86,9 @@ export const FEATURES = {
   strict_tools: named('tools', ({ tools }) => tools.some(({ strict }) => strict === true)),
   functions: named('functions', ({ isLegacy }) => isLegacy === true),
   tool_choice: named('tool_choice', ({ toolChoice }) => toolChoice !== undefined),
+  unmet_choice: (chat) => (canBeMet(chat) ? null : chat.isLegacy ? 'function_call' : 'tool_choice'),
+  same_names: ({ tools, isLegacy }) =>
+    new Set(tools.map(wholeName)).size === tools.length ? null : isLegacy ? 'functions' : 'tools',
   one_tool_at_a_time: named('parallel_tool_calls', ({ oneToolAtATime }) => oneToolAtATime === true),
   cache_marks: inBlocks((block) => 'cacheMark' in block && 'cache_control'),
   images: inBlocks(({ kind }) => kind === 'image' && 'image'),

@@ -34,6 +34,8 @@ export function closedSchema(schema: Fields): Fields {
   for (const [name, value] of Object.entries(given)) {
     const closed = closedPart(name, value)
     if (closed !== undefined) known[name] = closed
+    // Claude knows no objects of any names: it can only be told of them.
+    else if (name === 'additionalProperties' && isFields(value)) unknown[name] = value
     else if (KNOWN.has(name) || isKnownValue(name, value)) known[name] = value
     else unknown[name] = value
   }

@@ -64,11 +64,17 @@ export class CallEvents {
     return this.calls.take(pieces).flatMap((piece) => this.eventsOf(piece))
   }
 
-  /** No more comes. @param isCut whether the end of the answer may have cut off the last call */
-  end(isCut: boolean): AnswerEvent[] {
+  /**
+   * No more comes.
+   * @param isCut whether the end of the answer may have cut off the last call
+   * @param isClosed whether its upstream closes the arguments of a call that it has cut off: then nothing shows it
+   */
+  end(isCut: boolean, isClosed = false): AnswerEvent[] {
     const rest = this.calls.end(isCut).flatMap((piece) => this.eventsOf(piece))
+    const last = this.open.number
     const stops = [...this.numbers].map(([index, block]): AnswerEvent => {
-      return isCut && !this.calls.isWhole(Number(index)) ? { is: 'stop', block, isCut } : { is: 'stop', block }
+      const isCutOff = isCut && (!this.calls.isWhole(Number(index)) || (isClosed && block === last))
+      return isCutOff ? { is: 'stop', block, isCut } : { is: 'stop', block }
     })
     return [...rest, ...stops]
   }

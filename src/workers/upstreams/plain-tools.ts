@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { decodedTwice } from '../../shared/chat/arguments.ts'
+import { wholeName } from '../../shared/chat/canonical.ts'
 import type { Block, CanonicalChat, Tool, ToolCall } from '../../shared/chat/canonical.ts'
 import type { AnswerEvent } from '../../shared/chat/events.ts'
 import type { Carries } from '../../shared/chat/features.ts'
@@ -45,10 +46,6 @@ const askedOf = ({ kind, name, namespace }: Tool): Asked => ({
   ...(namespace !== undefined && { namespace }),
   ...(kind === 'custom' && { isCustom: true as const }),
 })
-
-/** The name with that of its namespace in front. */
-const wholeName = ({ name, namespace }: { name: string; namespace?: string | undefined }): string =>
-  namespace === undefined ? name : `${namespace}__${name}`
 
 /** Blocks whose calls are of functions. What a vendor wants back with a call goes along under its id. */
 function plainBlocks(blocks: readonly Block[], ids: CallIds, nameOf: (call: ToolCall) => string): Block[] {

@@ -13,6 +13,14 @@ describe('a schema that is closed on its way', () => {
     expect(closingBytes(undefined, [{ strict: true, schema: escaped }])).to.equal(gained)
   })
 
+  it('describes what Claude does not know: objects of any names', () => {
+    expect(closedSchema({ type: 'object', additionalProperties: { type: 'number' } })).to.deep.equal({
+      type: 'object',
+      description: '{"additionalProperties":{"type":"number"}}',
+      additionalProperties: false,
+    })
+  })
+
   it('is charged for as it is where nothing closes it', () => {
     expect(closingBytes(undefined, [{ strict: false, schema: escaped }])).to.equal(0)
     expect(closingBytes({ type: 'string' }, [])).to.equal(0)

@@ -167,7 +167,7 @@ describe('a request that is translated', () => {
   })
 
   it('has ids of calls that came without one, each result at its call', () => {
-    const call = (name: string) => ({ type: 'function', function: { name, arguments: '{}' } })
+    const call = (name: string) => ({ type: 'function', function: { name, arguments: '' } })
     const messages = [
       ...HELLO,
       { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] },
@@ -179,6 +179,8 @@ describe('a request that is translated', () => {
       ['call_1_0', 'A'],
       ['call_1_1', 'B'],
     ])
+    const [, one] = ask('chat', { messages }, 'responses').body.input as Fields[]
+    expect(one).to.include({ type: 'function_call', arguments: '{}' })
   })
 
   it('reports no more output than a limit below the smallest that is sent', () => {

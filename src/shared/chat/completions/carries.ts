@@ -23,6 +23,8 @@ export const OPENAI: Carries = {
     strict_tools: 'carried',
     functions: 'here',
     tool_choice: 'carried',
+    unmet_choice: 'refused',
+    same_names: 'refused',
     one_tool_at_a_time: 'carried',
     cache_marks: 'hint',
     images: 'carried',

@@ -147,7 +147,7 @@ const callsOf = ({ tool_calls: calls }: ChatMessage, index: number): ToolCall[] 
   listOf(calls).map((call, at) => {
     const isCustom = call.type === 'custom'
     const { name, arguments: args, input } = asFields(isCustom ? call.custom : call.function)
-    const said = isCustom ? input : args
+    const said = isCustom ? input : args || '{}'
     return {
       kind: 'tool_call',
       id: isText(call.id) ? call.id : callId(index, at),

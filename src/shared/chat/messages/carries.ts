@@ -27,6 +27,8 @@ export const ANTHROPIC: Carries = {
     strict_tools: 'carried',
     functions: 'here',
     tool_choice: 'carried',
+    unmet_choice: 'refused',
+    same_names: 'refused',
     one_tool_at_a_time: 'carried',
     cache_marks: 'carried',
     images: 'carried',

@@ -56,13 +56,11 @@ function withoutNotes(fields: Fields): Fields {
  * The request without the tools that its upstream would run, and bill by their use.
  * @throws ApiError if the choice of tools requires one
  */
-function withoutHosted(fields: Fields): { kept: Fields; dropped: string[] } {
+function withoutHosted(body: Fields): { kept: Fields; dropped: string[] } {
+  const fields = withClientsChoice(body)
   const hosted = [...listOf(fields.tools), ...itemsOf(fields).flatMap(({ tools }) => listOf(tools))].filter(isHosted)
   if (hosted.length === 0) return { kept: fields, dropped: [] }
   const dropped = droppedNames(hosted)
-  const { type } = asFields(fields.tool_choice)
-  if (isText(type) && isHosted({ type }) && type !== 'allowed_tools')
-    throw refusal('tool_choice', `${type} runs at the upstream and is not available for this model.`)
   const { tools, tool_choice: choice, input, ...rest } = fields
   const left = clientTools(tools)
   const items = itemsOf(fields).map((item) =>
@@ -80,6 +78,21 @@ function withoutHosted(fields: Fields): { kept: Fields; dropped: string[] } {
     },
     dropped,
   }
+}
+
+/**
+ * The request with a choice among tools that its client runs alone.
+ * @throws ApiError if the choice requires one that its upstream would run, or is of a type that is not known
+ */
+function withClientsChoice(fields: Fields): Fields {
+  const { type, mode, tools } = asFields(fields.tool_choice)
+  const isAmong = type === 'allowed_tools'
+  if (!isText(type) || (!isAmong && !isHosted({ type }))) return fields
+  const left = clientTools(tools)
+  if (isAmong && left.length === listOf(tools).length) return fields
+  if (!isAmong || (left.length === 0 && mode === 'required'))
+    throw refusal('tool_choice', `${isAmong ? 'what is required' : type} is not available for this model.`)
+  return { ...fields, tool_choice: left.length > 0 ? { ...asFields(fields.tool_choice), tools: left } : 'none' }
 }
 
 const clientTools = (tools: unknown): Fields[] => listOf(tools).filter((tool) => !isHosted(tool))

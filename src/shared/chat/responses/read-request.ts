@@ -3,7 +3,7 @@ import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Tool, ToolChoice, Turn } from '../canonical.ts'
-import { formatOf, proofOf, samplingOf, verbosityOf } from '../canonical.ts'
+import { formatOf, markOf, proofOf, samplingOf, verbosityOf } from '../canonical.ts'
 import { fileBlocks } from '../documents.ts'
 import type { Open } from '../seal.ts'
 import { itemsOf, toolsOf } from './parts.ts'
@@ -114,22 +114,26 @@ const blocksOf = (content: unknown, at: string): Block[] =>
     ? textBlocks(content)
     : listOf(content).flatMap((part, index) => blockOf(part, `${at}.${index}`))
 
-const textBlocks = (text: unknown): Block[] => (isText(text) ? [{ kind: 'text', text }] : [])
+const textBlocks = (text: unknown, mark: { cacheMark?: true } = {}): Block[] =>
+  isText(text) ? [{ kind: 'text', text, ...mark }] : []
 
 function blockOf(part: Fields, at: string): Block[] {
+  const mark = markOf({ cache_control: part.prompt_cache_breakpoint })
   switch (part.type) {
     case 'refusal':
       return textBlocks(part.refusal)
     case 'input_image':
-      return [{ kind: 'image', url: String(part.image_url), ...(isText(part.detail) && { detail: part.detail }) }]
+      return [
+        { kind: 'image', url: String(part.image_url), ...(isText(part.detail) && { detail: part.detail }), ...mark },
+      ]
     case 'input_file': {
       const [data, url, name] = [part.file_data, part.file_url, part.filename].map((text) =>
         isText(text) ? text : undefined,
       )
-      return fileBlocks({ at, data: url === undefined ? data : undefined, url, name })
+      return fileBlocks({ at, data: url === undefined ? data : undefined, url, name, ...mark })
     }
     default:
-      return textBlocks(part.text)
+      return textBlocks(part.text, mark)
   }
 }
 
@@ -183,7 +187,7 @@ function allowedTools(tools: Tool[], choice: unknown): Tool[] {
   const { type, tools: allowed } = asFields(choice)
   if (type !== 'allowed_tools') return tools
   const names = new Set(listOf(allowed).map(({ name }) => name))
-  return tools.filter(({ name, namespace }) => names.has(name) || names.has(namespace))
+  return tools.filter(({ name, namespace = name }) => names.has(name) || names.has(namespace))
 }
 
 /** The tools of different names: a search may find what is offered anyway. */

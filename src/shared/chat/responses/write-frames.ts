@@ -25,6 +25,8 @@ export class ResponseEncoder extends OrderedEncoder {
   private readonly seal: Seal['seal']
   private index = 0
   private open: OpenItem | null = null
+  /** Whether the model has explained why it does not answer. */
+  private hasRefused = false
 
   /** @param callId the public id of the call, of which the ids of the response and its items are made */
   constructor(request: ChatRequest, callId: string, seal: Seal['seal']) {
@@ -43,7 +45,7 @@ export class ResponseEncoder extends OrderedEncoder {
   }
 
   protected end({ reason }: AnswerEvent & { is: 'end' }): Fields {
-    const cause = INCOMPLETE[reason]
+    const cause = reason === 'refusal' && this.hasRefused ? undefined : INCOMPLETE[reason]
     return cause === undefined
       ? { type: 'response.completed', response: { status: 'completed', incomplete_details: null } }
       : { type: 'response.incomplete', response: { status: 'incomplete', incomplete_details: { reason: cause } } }
@@ -53,6 +55,7 @@ export class ResponseEncoder extends OrderedEncoder {
     switch (event.is) {
       case 'block': {
         const { is: _is, block: _block, ...start } = event
+        this.hasRefused ||= start.kind === 'refusal'
         this.open = { start, id: itemId(PREFIXES[kindOf(start)]!, this.callId, this.index), words: '', hasBegun: false }
         return [itemAdded(this.placed())]
       }

@@ -32,7 +32,7 @@ function blockOf(block: Block): Fields[] {
     case 'tool_result':
       return [toolResult(block)]
     case 'special':
-      return block.is === 'messages_parts' ? [block.fields] : []
+      return block.is === 'messages_parts' ? [{ ...block.fields }] : []
   }
 }
 

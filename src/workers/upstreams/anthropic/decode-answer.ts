@@ -30,9 +30,13 @@ export class MessagesDecoder extends CompletingDecoder {
   private hasStarted = false
   private stopReason: string | null = null
   private stopSequence: unknown = null
+  /** Why the model refuses, if it does. */
+  private explanation = 'The model refused to answer.'
   private hasEnded = false
   private reported: UpstreamUsage | null = null
   private blocks = 0
+  /** Whether the answer came as one message, in which the input of a call is an object even if it was cut off. */
+  private isWhole = false
 
   /** @param inputTokens our own count of the input */
   constructor(inputTokens = 0) {
@@ -50,7 +54,8 @@ export class MessagesDecoder extends CompletingDecoder {
   }
 
   protected requireSense(event: Fields, isWhole: boolean): void {
-    if (isMessage(event, isWhole) && !Array.isArray(event.content)) throw malformedAnswer('the answer has no content')
+    this.isWhole = isMessage(event, isWhole)
+    if (this.isWhole && !Array.isArray(event.content)) throw malformedAnswer('the answer has no content')
   }
 
   protected requireWhole(): void {
@@ -68,12 +73,20 @@ export class MessagesDecoder extends CompletingDecoder {
     const { stopSequence } = this
     const met = isText(stopSequence) ? { stopSequence } : {}
     const isCut = isCutOff(reason)
-    return [...this.calls.end(isCut), ...this.open.close(isCut), { is: 'end', reason, ...met }]
+    const ends = [...this.calls.end(isCut, this.isWhole), ...this.open.close(isCut)]
+    const refused = reason === 'refusal' ? this.open.add('refusal', { kind: 'refusal' }, this.explanation) : []
+    return [...ends, ...refused, ...this.open.close(), { is: 'end', reason, ...met }]
   }
 
-  private start({ id }: Fields): AnswerEvent[] {
+  private start({ id, stop_details: details }: Fields): AnswerEvent[] {
     this.hasStarted = true
+    this.explain(details)
     return [{ is: 'start', id: String(id), created: Math.floor(Date.now() / 1000) }]
+  }
+
+  private explain(details: unknown): void {
+    const { explanation } = asFields(details)
+    if (isText(explanation)) this.explanation = explanation
   }
 
   protected eventsOf(event: Fields): AnswerEvent[] {
@@ -85,7 +98,8 @@ export class MessagesDecoder extends CompletingDecoder {
       case 'content_block_delta':
         return this.continueBlock(event.index, asFields(event.delta))
       case 'message_delta': {
-        const { stop_reason: reason, stop_sequence: sequence } = asFields(event.delta)
+        const { stop_reason: reason, stop_sequence: sequence, stop_details: details } = asFields(event.delta)
+        this.explain(details)
         if (isText(reason)) this.stopReason = reason
         if (isText(sequence)) this.stopSequence = sequence
         return this.ended()

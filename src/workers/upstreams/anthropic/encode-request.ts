@@ -5,6 +5,7 @@
  */
 import type { CanonicalChat, Tool, ToolChoice } from '../../../shared/chat/canonical.ts'
 import type { Route } from '../../../shared/catalogue/catalogue.ts'
+import { isFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { closedSchema } from '../../../shared/chat/schemas.ts'
 import { shortUser } from '../user-ids.ts'
@@ -15,7 +16,7 @@ type SentTurn = { role: 'user' | 'assistant'; content: Fields[] }
 
 /** The body of a request but for its model and its stream. */
 export function bodyOf(chat: CanonicalChat, { model, allow }: Pick<Route, 'model' | 'allow'>): Fields {
-  return withoutMissing({
+  return withFewMarks({
     max_tokens: chat.maxTokens,
     ...conversationOf(chat),
     stop_sequences: chat.stop.length > 0 ? chat.stop : undefined,
@@ -25,6 +26,23 @@ export function bodyOf(chat: CanonicalChat, { model, allow }: Pick<Route, 'model
     ...allowed(chat, allow),
     ...sampling(chat, model),
   })
+}
+
+/** How many marks of cached prefixes the API takes. The last ones have the longest prefixes. */
+const MOST_MARKS = 4
+
+function withFewMarks(fields: Fields): Fields {
+  const { tools, system, messages } = fields
+  for (const one of [...markedIn([tools, system, messages])].slice(0, -MOST_MARKS)) delete one.cache_control
+  return withoutMissing(fields)
+}
+
+function* markedIn(value: unknown): Generator<Fields> {
+  if (Array.isArray(value)) for (const one of value) yield* markedIn(one)
+  if (!isFields(value)) return
+  // Parts of this API are the client's own, and their content has no marks.
+  if (value.type === undefined || value.type === 'tool_result') yield* markedIn(value.content)
+  if (value.cache_control !== undefined) yield value
 }
 
 /** Of the efforts none stands for no reasoning. The description of a format is that of its schema. */

@@ -48,6 +48,12 @@ export const CHAT: Sample[] = [
   },
   {
     field: 'response_format',
+    feature: 'json_object',
+    body: format({}),
+    wire: { responses: '"text":{"format":{"type":"json_object"}}', chat: '"json_schema":{"name":"n"}' },
+  },
+  {
+    field: 'response_format',
     feature: 'json_schema',
     body: format({ schema: SCHEMA, description: 'about' }),
     wire: { messages: '"description":"about"', responses: '"description":"about","schema":{"type":"object"' },
@@ -115,6 +121,18 @@ export const CHAT: Sample[] = [
     body: { tools: [tool], tool_choice: 'required' },
     wire: { messages: '"tool_choice":{"type":"any"}', responses: '"tool_choice":"required"' },
   },
+  ...[{ type: 'function', function: { name: 'other' } }, 'required'].map((choice): Sample => ({
+    field: 'tool_choice',
+    feature: 'unmet_choice',
+    body: { tool_choice: choice, ...(choice !== 'required' && { tools: [tool] }) },
+  })),
+  {
+    field: 'function_call',
+    feature: 'unmet_choice',
+    body: { functions: [tool.function], function_call: { name: 'other' } },
+  },
+  { field: 'tools', feature: 'same_names', body: { tools: [tool, tool] } },
+  { field: 'functions', feature: 'same_names', body: { functions: [tool.function, tool.function] } },
   {
     field: 'parallel_tool_calls',
     feature: 'one_tool_at_a_time',

@@ -94,10 +94,31 @@ export const RESPONSES: Sample[] = [
     wire: { chat: '"tool_choice":"required"', messages: '"type":"any"' },
   },
   {
+    field: 'tool_choice',
+    feature: 'unmet_choice',
+    body: { tools: [plain], tool_choice: { type: 'function', name: 'other' } },
+  },
+  {
+    field: 'tools',
+    feature: 'same_names',
+    body: {
+      tools: [
+        { type: 'namespace', name: 'ns', tools: [plain] },
+        { ...plain, name: 'ns__look' },
+      ],
+    },
+  },
+  {
     field: 'parallel_tool_calls',
     feature: 'one_tool_at_a_time',
     body: { tools: [plain], parallel_tool_calls: false },
     wire: { chat: '"parallel_tool_calls":false', messages: '"disable_parallel_tool_use":true' },
+  },
+  {
+    field: 'input',
+    feature: 'cache_marks',
+    body: item([{ type: 'input_text', text: 'hi', prompt_cache_breakpoint: { mode: 'explicit' } }]),
+    wire: { chat: '"cache_control"', messages: '"text":"hi","cache_control":{"type":"ephemeral"}' },
   },
   { field: 'input', feature: 'images', body: item([inputImage]), wire: { chat: PIXEL_URI, messages: PIXEL } },
   {
