@@ -54,6 +54,10 @@ const isAsked = (value: unknown, neutral: readonly unknown[]): boolean =>
   !(Array.isArray(value) && value.length === 0) &&
   !(isFields(value) && Object.keys(value).length === 0)
 
+/** Whether a tool must be called that is not there. */
+const isMissing = (choice: CanonicalChat['toolChoice'], tools: CanonicalChat['tools']): boolean =>
+  typeof choice === 'object' ? tools.every(({ name }) => name !== choice.tool) : choice === 'required' && !tools.length
+
 /** The probabilities of an answer's words, in the `include` of Responses. */
 const LOGPROBS = 'message.output_text.logprobs'
 
@@ -79,6 +83,8 @@ export const FEATURES = {
   strict_tools: named('tools', ({ tools }) => tools.some(({ strict }) => strict === true)),
   functions: named('functions', ({ isLegacy }) => isLegacy === true),
   tool_choice: named('tool_choice', ({ toolChoice }) => toolChoice !== undefined),
+  missing_tool: ({ toolChoice, tools, isLegacy }) =>
+    isMissing(toolChoice, tools) ? (isLegacy ? 'function_call' : 'tool_choice') : null,
   one_tool_at_a_time: named('parallel_tool_calls', ({ oneToolAtATime }) => oneToolAtATime === true),
   cache_marks: inBlocks((block) => 'cacheMark' in block && 'cache_control'),
   images: inBlocks(({ kind }) => kind === 'image' && 'image'),

@@ -27,6 +27,7 @@ export const ANTHROPIC: Carries = {
     strict_tools: 'carried',
     functions: 'here',
     tool_choice: 'carried',
+    missing_tool: 'refused',
     one_tool_at_a_time: 'carried',
     cache_marks: 'carried',
     images: 'carried',

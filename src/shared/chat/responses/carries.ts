@@ -23,6 +23,7 @@ export const RESPONSES: Carries = {
     strict_tools: 'carried',
     functions: 'here',
     tool_choice: 'carried',
+    missing_tool: 'refused',
     one_tool_at_a_time: 'carried',
     cache_marks: 'hint',
     images: 'carried',

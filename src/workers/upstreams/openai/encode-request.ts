@@ -67,7 +67,7 @@ function messagesOf(turn: Turn, about: About): Fields[] {
       const files = results.flatMap(({ blocks }) =>
         blocks.filter(({ kind }) => kind === 'image' || kind === 'document'),
       )
-      return [...results.map(toolMessage), ...said('user', [...files, ...others], about)]
+      return [...results.map((result) => toolMessage(result, about)), ...said('user', [...files, ...others], about)]
     }
   }
 }
@@ -112,7 +112,8 @@ const cacheOf = ({ cacheMark }: { cacheMark?: true }, marks: boolean): Fields =>
   cacheMark && marks ? { cache_control: { type: 'ephemeral' } } : {}
 
 /** A turn of the assistant; none of one that only thought, without a proof. */
-function assistantMessage(blocks: readonly Block[], { marks }: About): Fields[] {
+function assistantMessage(blocks: readonly Block[], about: About): Fields[] {
+  const { marks } = about
   const text = blocks.map((block) => (block.kind === 'text' ? block.text : '')).join('')
   const thoughts = blocks.filter((block) => block.kind === 'reasoning')
   const signatures = new Map(
@@ -137,7 +138,7 @@ function assistantMessage(blocks: readonly Block[], { marks }: About): Fields[] 
   return [
     {
       role: 'assistant',
-      content: text === '' && calls.length > 0 ? null : text,
+      content: text === '' && calls.length > 0 ? null : marked(text, blocks.some(hasMark), about),
       ...thought,
       ...(calls.length > 0 && { tool_calls: calls }),
     },
@@ -167,10 +168,18 @@ function detailOf({ text, signature, sealed, format, id }: Reasoning, index: num
     : { type: 'reasoning.encrypted', data: sealed, ...named }
 }
 
-function toolMessage({ callId, blocks, isError }: ToolResult): Fields {
+function toolMessage({ callId, blocks, isError, cacheMark }: ToolResult, about: About): Fields {
   const text = blocks.flatMap((block) => (block.kind === 'text' ? [block.text] : [])).join('\n')
-  return { role: 'tool', tool_call_id: callId, content: isError ? `Error: ${text}` : text }
+  // Pictures are elsewhere, with marks of their own.
+  const isMarked = cacheMark === true || blocks.some((block) => block.kind === 'text' && hasMark(block))
+  return { role: 'tool', tool_call_id: callId, content: marked(isError ? `Error: ${text}` : text, isMarked, about) }
 }
+
+const hasMark = (block: Block): boolean => 'cacheMark' in block
+
+/** A text that ends a cached prefix, where the upstream takes such marks: only parts can have one. */
+const marked = (text: string, isMarked: boolean, { marks }: About): unknown =>
+  isMarked && marks && text !== '' ? [{ type: 'text', text, ...cacheOf({ cacheMark: true }, marks) }] : text
 
 const toolOf = ({ name, description, schema, strict, ...tool }: Tool, { marks }: About): Fields => ({
   type: 'function',

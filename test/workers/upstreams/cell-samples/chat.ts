@@ -115,6 +115,12 @@ export const CHAT: Sample[] = [
     body: { tools: [tool], tool_choice: 'required' },
     wire: { messages: '"tool_choice":{"type":"any"}', responses: '"tool_choice":"required"' },
   },
+  { field: 'tool_choice', feature: 'missing_tool', body: { tool_choice: 'required' } },
+  {
+    field: 'function_call',
+    feature: 'missing_tool',
+    body: { functions: [tool.function], function_call: { name: 'other' } },
+  },
   {
     field: 'parallel_tool_calls',
     feature: 'one_tool_at_a_time',

@@ -94,6 +94,11 @@ export const RESPONSES: Sample[] = [
     wire: { chat: '"tool_choice":"required"', messages: '"type":"any"' },
   },
   {
+    field: 'tool_choice',
+    feature: 'missing_tool',
+    body: { tools: [plain], tool_choice: { type: 'function', name: 'other' } },
+  },
+  {
     field: 'parallel_tool_calls',
     feature: 'one_tool_at_a_time',
     body: { tools: [plain], parallel_tool_calls: false },
