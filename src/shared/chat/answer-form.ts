@@ -46,7 +46,7 @@ export type AnswerForm = {
   output(answer: Fields, model: string, tokens: Tokens): string
 }
 
-const TYPE = /^\{"type":"([\w.]+)"/
+const TYPE = /^\{\s*"type"\s*:\s*"([\w.]+)"/
 
 /** The `type` that an object on a line of JSON begins with; null where something else comes first. */
 export const typeOfLine = (line: string): string | null => TYPE.exec(line)?.[1] ?? null

@@ -1,6 +1,7 @@
 /** How pictures are asked for, in OpenAI's names. */
 import type { Fields } from '../../shared/platform/fields.ts'
 import type { MediaRequest } from '../../shared/requests/requests.ts'
+import { withShortUser } from './user-ids.ts'
 
 const NAMES = 'quality background output_format output_compression moderation style input_fidelity seed user'.split(' ')
 
@@ -10,7 +11,7 @@ const NAMES = 'quality background output_format output_compression moderation st
  */
 export const pictureFields = ({ n = 1, ...request }: MediaRequest): Fields => ({
   n: n > 1 ? n : undefined,
-  ...Object.fromEntries(NAMES.map((name) => [name, (request as Fields)[name]])),
+  ...withShortUser(Object.fromEntries(NAMES.map((name) => [name, (request as Fields)[name]]))),
 })
 
 /** All fields of a request for media, for upstreams whose models have schemas of their own: a route renames them. */

@@ -1,5 +1,6 @@
 /** Answers of the Messages API: their frames are its events. */
 import { asFields, isText, listOf } from '../../platform/fields.ts'
+import { writtenOver } from '../../platform/json-edits.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { saysAnything } from '../deltas.ts'
 import type { Tokens } from '../../terms/pricing.ts'
@@ -23,7 +24,9 @@ export const messagesForm: AnswerForm = {
   written: (event, model, line) => {
     const { type, message, ...rest } = event
     if (message !== undefined) return JSON.stringify({ type, message: { ...asFields(message), model }, ...rest })
-    return line !== undefined && typeOfLine(line) !== null ? line : JSON.stringify({ type, ...rest })
+    if (line === undefined || Object.keys(rest).length === 0) return JSON.stringify({ type, ...rest })
+    if (typeOfLine(line) === type) return line
+    return `{"type":${JSON.stringify(type)},${writtenOver(line, event, rest).slice(1)}`
   },
   count: ({ content }) =>
     tokensOfWords(

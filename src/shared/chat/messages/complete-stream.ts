@@ -27,6 +27,13 @@ type OpenBlock = { index: number; at: unknown; type: unknown; id: unknown; input
 export const isMessage = ({ type, content }: Fields, isWhole: boolean): boolean =>
   type === 'message' || (isWhole && Array.isArray(content))
 
+/**
+ * Whether an event is one that the API may have had since, which passes: no sign of life, and without a usage, which
+ * is that of the settlement.
+ */
+const isFurther = ({ type, usage, message }: Fields): boolean =>
+  typeof type === 'string' && /^\w+$/.test(type) && type !== 'ping' && usage === undefined && message === undefined
+
 /** The usage that a message begins with: what its upstream reports, else our own count of the input. */
 export function begunUsage(usage: Fields, inputTokens: number) {
   const count = (name: string, otherwise = 0): number => {
@@ -85,7 +92,7 @@ export class MessageCompleter implements Completer {
       case 'message_stop':
         return this.end()
       default:
-        return []
+        return this.hasStarted && isFurther(event) ? [event] : []
     }
   }
 

@@ -39,15 +39,15 @@ const imageBlock = z.strictObject({
   ...marked,
 })
 
-const thinking = z.strictObject({ type: z.literal('thinking'), thinking: text, signature: text.nullish() })
-const redacted = z.strictObject({ type: z.literal('redacted_thinking'), data: text })
+// What a vendor adds to what its model thought and called comes back with it.
+const thinking = z.looseObject({ type: z.literal('thinking'), thinking: text, signature: text.nullish() })
+const redacted = z.looseObject({ type: z.literal('redacted_thinking'), data: text })
 
-const toolUse = z.strictObject({
+const toolUse = z.looseObject({
   type: z.literal('tool_use'),
   id: text.min(1),
   name: text.min(1),
   input: z.unknown(),
-  caller: z.unknown().optional(),
   ...marked,
 })
 
@@ -272,4 +272,10 @@ export const BETAS: ReadonlySet<string> = new Set([
   'thinking-token-count-2026-05-13',
   'per-turn-control-2026-07-01',
   'mid-conversation-tool-changes-2026-07-01',
+  'mid-conversation-output-config-2026-07-01',
+  'model-context-window-exceeded-2025-08-26',
+  'thinking-display-updates-2026-08-18',
+  'computer-use-2024-10-22',
+  'computer-use-2025-01-24',
+  'computer-use-2025-11-24',
 ])

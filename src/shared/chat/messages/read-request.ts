@@ -7,6 +7,7 @@ import { CLAUDE_THOUGHTS, formatOf, markOf, proofOf, samplingOf } from '../canon
 import { fileBlocks } from '../documents.ts'
 import type { Open } from '../seal.ts'
 import { isSealed } from '../seal.ts'
+import { describedTool } from './client-tools.ts'
 
 /** A valid request in its canonical form. @param open opens what was sealed for the route that is asked */
 export function canonicalMessages(request: ChatRequest, open: Open): CanonicalChat {
@@ -181,10 +182,14 @@ const urlOf = ({ type, url, media_type: mediaType, data }: Fields): string =>
 
 /** A tool that the client runs. One of the vendor's own kinds, such as its editor, has no schema of its own. */
 function toolOf(tool: Fields): Tool[] {
-  const { name, input_schema: schema, strict, input_examples: examples } = tool
+  const { type, name, strict, input_examples: examples } = tool
+  const { description: about, schema } = describedTool(type) ?? {
+    description: tool.description,
+    schema: tool.input_schema,
+  }
   const shown = listOf(examples).map((example) => JSON.stringify(example))
   const head = shown.length > 0 ? ['Examples of its input:'] : []
-  const description = [tool.description, ...head, ...shown].filter(isText).join('\n')
+  const description = [about, ...head, ...shown].filter(isText).join('\n')
   return [
     {
       kind: 'function',

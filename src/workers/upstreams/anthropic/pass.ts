@@ -61,12 +61,12 @@ const COUNTED = [
 export const counted = (body: Fields): Fields =>
   Object.fromEntries(Object.entries(body).filter(([name]) => COUNTED.includes(name)))
 
-/** A schema must be one of an object. */
+/** A schema must be one of an object, and closed if the model must follow it. */
 function toolOf(tool: Fields): Fields {
-  const { input_schema: schema } = tool
-  return schema === undefined || asFields(schema).type !== undefined
-    ? tool
-    : { ...tool, input_schema: { type: 'object', ...asFields(schema) } }
+  const { input_schema: schema, strict } = tool
+  if (!isFields(schema)) return tool
+  const typed = (schema.type ?? null) === null ? { ...schema, type: 'object' } : schema
+  return changed(tool, { input_schema: strict === true ? closedSchema(typed) : typed })
 }
 
 /** A budget of thinking goes down with the limit of the output, which has to be larger. */
@@ -140,6 +140,8 @@ function sentBlock(block: Fields, ids: CallIds): Fields {
         source: changed(asFields(source), { media_type: pictureType(String(data), String(given)) }),
       })
     }
+    case 'search_result':
+      return changed(block, spoken('content', block.content))
     case 'document': {
       const { source } = block
       const { content } = asFields(source)

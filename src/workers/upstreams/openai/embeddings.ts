@@ -12,6 +12,7 @@ import { applyRules } from '../body-rules.ts'
 import { malformedAnswer, unfailed } from '../failures.ts'
 import type { UpstreamHttp } from '../http.ts'
 import { inputUsage } from '../usage.ts'
+import { withShortUser } from '../user-ids.ts'
 import { vectorOf } from '../vectors.ts'
 
 /** What a vector has in an answer if nothing else is known: numbers of 32 bits in base64, and what is around them. */
@@ -25,7 +26,8 @@ const AT_ONCE = 64
 /** The embeddings of every server that speaks OpenAI's wire format. */
 export function createOpenaiEmbeddings(http: UpstreamHttp): EmbeddingAdapter {
   return async (request, context) => {
-    const json = applyRules({ ...request, encoding_format: 'base64', model: context.route.model }, context.route)
+    const fields = { ...withShortUser(request), encoding_format: 'base64', model: context.route.model }
+    const json = applyRules(fields, context.route)
     const expectedBytes =
       partsOf(request.input).length * ((request.dimensions ?? DIMENSIONS) * BYTES_EACH + AROUND_EACH)
     const asked = { method: 'POST', kind: 'embedding', path: '/embeddings', body: { json }, expectedBytes } as const

@@ -121,8 +121,9 @@ describe('a request to POST /v1/messages, where other gateways were wrong', () =
 
   it('9. fields and their betas pass together to Anthropic, and neither to others', async () => {
     const betas = 'context-management-2025-06-27,advanced-tool-use-2025-11-20'
+    const schema = { type: 'object', additionalProperties: false }
     const fields = {
-      tools: [{ ...TOOL, defer_loading: true, strict: true }],
+      tools: [{ ...TOOL, input_schema: schema, defer_loading: true, strict: true }],
       context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
     }
     const asked = async (model: string) => {
@@ -143,7 +144,7 @@ describe('a request to POST /v1/messages, where other gateways were wrong', () =
     const [tool] = (other.body as { tools: unknown[] }).tools
     expect(tool).to.deep.equal({
       type: 'function',
-      function: { name: 'look', parameters: { type: 'object', properties: {} }, strict: true },
+      function: { name: 'look', parameters: { ...schema, properties: {} }, strict: true },
     })
   })
 

@@ -6,13 +6,14 @@ import type { ChatRequest } from '../../../../src/shared/requests/requests.ts'
 import { MessagesPassThrough, passed } from '../../../../src/workers/upstreams/anthropic/pass.ts'
 import { sealFor } from '../../../../src/shared/chat/seal.ts'
 import { newId } from '../../../../src/shared/platform/ids.ts'
-import { eventsIn } from '../answer-bodies.ts'
+import { eventsIn, streamOf } from '../answer-bodies.ts'
 import { routeTo } from '../sandbox-upstreams.ts'
 
 const asked = (messages: object[], more: object = {}) => ({ max_tokens: 10, messages, ...more }) as ChatRequest
 const user = (...content: object[]) => ({ role: 'user', content })
 const text = { type: 'text', text: 'hello' }
 const SEALED = { accountId: newId('account'), route: 'another' }
+const blank = { type: 'text', text: ' \n' }
 const hour = { type: 'ephemeral', ttl: '1h' }
 
 describe('a message to an upstream of its own dialect', () => {
@@ -52,7 +53,6 @@ describe('a message to an upstream of its own dialect', () => {
   it('has nothing that the API refuses, and every other turn as it came', () => {
     const unsigned = { type: 'thinking', thinking: 'hm', signature: '' }
     const foreign = { type: 'redacted_thinking', data: sealFor('secret', SEALED).seal({ sealed: 'x' }) }
-    const blank = { type: 'text', text: ' \n' }
     const result = (content: unknown) => user({ type: 'tool_result', tool_use_id: 'a', content })
     const bare = user({ type: 'tool_result', tool_use_id: 'a' })
     const sentences: [turn: object, sent: object | null][] = [
@@ -83,6 +83,22 @@ describe('a message to an upstream of its own dialect', () => {
     for (const system of ['', ' ', [blank], []])
       expect(sent(asked([user(text)], { system }))).to.not.have.property('system')
     expect(sent(asked([user(text)], { system: [blank, text] })).system).to.deep.equal([text])
+  })
+
+  it('has schemas of objects, closed where the model must follow them, and no blank words in any block', () => {
+    const schema = { properties: { a: { type: 'string', minLength: 1 } } }
+    const tools = [
+      { name: 'a', strict: true, input_schema: schema },
+      { name: 'b', input_schema: { type: null } },
+    ]
+    const a = { type: 'string', description: '{"minLength":1}' }
+    const content = [{ type: 'search_result', source: 's', title: 't', content: [blank, text] }]
+    const { messages, tools: sentTools } = sent(asked([user(...content)], { tools }))
+    expect(sentTools).to.deep.equal([
+      { ...tools[0], input_schema: { type: 'object', properties: { a }, additionalProperties: false } },
+      { name: 'b', input_schema: { type: 'object' } },
+    ])
+    expect(messages).to.deep.equal([user({ ...content[0], content: [text] })])
   })
 
   it('has an id of its own for each call, and each result that of its call', () => {
@@ -135,6 +151,27 @@ describe('a message to an upstream of its own dialect', () => {
     const odd = { toString: 1 }
     expect(messagesForm.reasons({ type: 'content_block_delta', delta: { type: odd } })).to.equal(false)
     expect(messagesForm.reasons({ type: 'content_block_delta', delta: { type: 'thinking_delta' } })).to.equal(true)
+  })
+
+  it('has the bytes of each event of its answer, where nothing in it has to change, known here or not', async () => {
+    const start = { type: 'message_start', message: { id: 'msg_1', content: [] } }
+    const block = '{ "type" : "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}'
+    const lines: [line: string, written: string[]][] = [
+      [block, [block]],
+      [
+        String.raw`{"index":0,"delta":{"type":"text_delta","text":"\u0041"},"type":"content_block_delta","n":1e2 }`,
+        [String.raw`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\u0041"},"n":1e2 }`],
+      ],
+      ['{"type":"novel_event", "n":12345678901234567890}', ['{"type":"novel_event", "n":12345678901234567890}']],
+      ['{"type":"ping"}', []],
+      ['{"type":"novel_event","usage":{"input_tokens":1}}', []],
+      ['{"type":"content_block_stop","index": 0}', ['{"type":"content_block_stop","index": 0}']],
+    ]
+    const { events } = await eventsIn(new MessagesPassThrough(), streamOf(start, ...lines.map(([line]) => line)))
+    const written = events.flatMap((event) =>
+      event.type === 'frame' ? [messagesForm.written(event.frame, 'm', event.text)] : [],
+    )
+    expect(written.slice(1)).to.deep.equal(lines.flatMap(([, expected]) => expected))
   })
 
   it('has no frame of an answer that is no message', async () => {

@@ -25,6 +25,7 @@ const pdf = {
   source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x' },
 }
 const byAddress = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } }
+const mark = { type: 'ephemeral' }
 const looking = { name: 'look', input_schema: SCHEMA }
 
 /** The requests of the Messages API. */
@@ -34,6 +35,26 @@ export const MESSAGES: Sample[] = [
     feature: 'cache_marks',
     body: { system: [{ type: 'text', text: 'be', cache_control: { type: 'ephemeral' } }] },
     wire: { chat: '"cache_control"' },
+  },
+  ...[{ content: 'x', cache_control: mark }, { content: [{ type: 'text', text: 'x', cache_control: mark }] }].map(
+    ({ content, ...more }): Sample => ({
+      field: 'messages',
+      feature: 'cache_marks',
+      body: answered(resultBlock(content, more)),
+      wire: { chat: '"tool_call_id":"c1","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}]' },
+    }),
+  ),
+  {
+    field: 'messages',
+    feature: 'cache_marks',
+    body: {
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: [{ type: 'text', text: 'yes', cache_control: mark }] },
+        { role: 'user', content: 'go on' },
+      ],
+    },
+    wire: { chat: '"role":"assistant","content":[{"type":"text","text":"yes","cache_control":{"type":"ephemeral"}}]' },
   },
   {
     field: 'temperature',
@@ -73,6 +94,15 @@ export const MESSAGES: Sample[] = [
     body: { tools: [looking] },
     wire: { chat: '"function":{"name":"look"', responses: '"type":"function","name":"look"' },
   },
+  ...['bash_20250124', 'text_editor_20250728', 'memory_20250818', 'computer_20251124'].map((type): Sample => ({
+    field: 'tools',
+    feature: 'tools',
+    body: { tools: [{ type, name: 'x' }] },
+    wire: {
+      chat: `"parameters":{"type":"object","properties":{"${type.startsWith('computer') ? 'action' : 'command'}":{"type`,
+      responses: `"parameters":{"type":"object","properties":{"${type.startsWith('computer') ? 'action' : 'command'}":{"type`,
+    },
+  })),
   {
     field: 'tools',
     feature: 'strict_tools',
@@ -87,6 +117,12 @@ export const MESSAGES: Sample[] = [
       chat: '"tool_choice":{"type":"function","function":{"name":"look"}}',
       responses: '"tool_choice":{"type":"function","name":"look"}',
     },
+  },
+  { field: 'tool_choice', feature: 'unmet_choice', body: { tool_choice: { type: 'any' } } },
+  {
+    field: 'tool_choice',
+    feature: 'unmet_choice',
+    body: { tools: [looking], tool_choice: { type: 'tool', name: 'other' } },
   },
   {
     field: 'tool_choice',
