@@ -94,15 +94,16 @@ export const MESSAGES: Sample[] = [
     body: { tools: [looking] },
     wire: { chat: '"function":{"name":"look"', responses: '"type":"function","name":"look"' },
   },
-  ...['bash_20250124', 'text_editor_20250728', 'memory_20250818', 'computer_20251124'].map((type): Sample => ({
-    field: 'tools',
-    feature: 'tools',
-    body: { tools: [{ type, name: 'x' }] },
-    wire: {
-      chat: `"parameters":{"type":"object","properties":{"${type.startsWith('computer') ? 'action' : 'command'}":{"type`,
-      responses: `"parameters":{"type":"object","properties":{"${type.startsWith('computer') ? 'action' : 'command'}":{"type`,
-    },
-  })),
+  ...[
+    ['bash_20250124', 'command'],
+    ['text_editor_20250728', 'command'],
+    ['memory_20250818', 'command'],
+    ['computer_20251124', 'action'],
+  ].map(([type, field]): Sample => {
+    const schema = `"parameters":{"type":"object","properties":{"${field}":{"type":"string"`
+    const body = { tools: [{ type, name: 'x' }] }
+    return { field: 'tools', feature: 'tools', body, wire: { chat: schema, responses: schema } }
+  }),
   {
     field: 'tools',
     feature: 'strict_tools',
