@@ -1,9 +1,8 @@
 import Anthropic, { APIError, AuthenticationError, BadRequestError, NotFoundError } from '@anthropic-ai/sdk'
 import { expect } from 'chai'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { useWeb } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 import { refusal as refusalOf } from './support/errors.ts'
 
 const CHATS = ['sandbox-chat', 'dear-chat', 'hasty-chat', 'fallback-chat', 'maker/chat']
@@ -13,9 +12,9 @@ describe("Anthropic's own SDK", () => {
     const chat = models.find(({ id }) => id === 'sandbox-chat')!
     models.push({ ...chat, id: 'maker/chat', name: 'A chat', contextLength: 200_000, maxOutputTokens: 8000 })
   })
-  let account: TestAccount
+  let account: Caller
   before(async () => {
-    account = await anAccount(web.db)
+    account = await web.account()
   })
 
   const client = (options: object = {}): Anthropic =>
@@ -85,7 +84,7 @@ describe("Anthropic's own SDK", () => {
         .to.equal(error.requestID)
         .and.be.a('string')
     }
-    const suspended = await anAccount(web.db)
+    const suspended = await web.account()
     await setAccountStatus(web.db, null, suspended.id, 'suspended')
     expect(await refusal(client({ apiKey: suspended.key }).models.list())).to.include({
       status: 403,

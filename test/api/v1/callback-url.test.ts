@@ -3,7 +3,6 @@ import { Webhook as Verifier } from 'standardwebhooks'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
 import { createWebhook, showCallbackSecret } from '../../../src/shared/webhooks/webhooks.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { startReceiver } from '../../support/webhooks.ts'
@@ -30,7 +29,7 @@ describe('X-Callback-Url', () => {
     until(`${count} events have come`, () => (receiver.received.length >= count ? receiver.received : null))
 
   it('is told the end of its call once, signed with the secret of the account, whoever waited', async () => {
-    const account = await anAccount(gateway.db, 1000)
+    const account = await gateway.account(1000)
     const headers = { 'X-Callback-Url': `${receiver.url}?job=7` }
     const chat = await call(account.key, 'chat/completions', CHAT, headers)
     expect(chat.status, chat.text).to.equal(200)
@@ -49,7 +48,7 @@ describe('X-Callback-Url', () => {
   })
 
   it('is told beside the webhooks of the account', async () => {
-    const account = await anAccount(gateway.db, 1000)
+    const account = await gateway.account(1000)
     const box = createSecretBox(gateway.config)
     await createWebhook(gateway.db, box, account.id, { url: receiver.url, types: ['call.succeeded', 'chat'] })
     await call(account.key, 'chat/completions', CHAT, { 'X-Callback-Url': `${receiver.url}?own` })
@@ -59,17 +58,17 @@ describe('X-Callback-Url', () => {
   })
 
   it('is refused where no event may go, and then nothing is charged', async () => {
-    const account = await anAccount(gateway.db, 1000)
+    const account = await gateway.account(1000)
     for (const url of ['', 'nowhere', 'ftp://one.example/', `https://one.example/${'x'.repeat(2048)}`]) {
       const reply = await call(account.key, 'images/generations', IMAGE, { 'X-Callback-Url': url })
       expect(reply.status, url.slice(0, 40)).to.equal(400)
       expect(reply.json.error.param).to.equal('X-Callback-Url')
     }
-    expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
+    expect(await account.balance()).to.equal(1000)
   })
 
   it('is told once of a call that a retry joins', async () => {
-    const account = await anAccount(gateway.db, 1000)
+    const account = await gateway.account(1000)
     const headers = { 'X-Callback-Url': receiver.url, 'Idempotency-Key': 'one' }
     const replies = await Promise.all([1, 2].map(() => call(account.key, 'images/generations', IMAGE, headers)))
     const [id] = replies.map((reply) => reply.headers.get('x-call-id')!)

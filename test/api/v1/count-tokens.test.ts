@@ -1,14 +1,12 @@
 import { expect } from 'chai'
 import type { Redis } from 'ioredis'
-import { countsOf } from '../../../scripts/harness/calling.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { connectProducer } from '../../../src/shared/platform/redis/redis.ts'
 import type { Script } from '../../upstreams/support/scripted.ts'
 import { saying } from '../../upstreams/support/scripted.ts'
 import { useGateway, useScripted } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 
 type Fields = Record<string, unknown>
 
@@ -19,19 +17,19 @@ describe('POST /v1/messages/count_tokens', () => {
     const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
     models.push({ id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'native', model: 'a-claude' }] })
   })
-  let account: TestAccount
+  let account: Caller
   let redis: Redis
   before(async () => {
     redis = connectProducer(gateway.config)
     // It has never had a credit.
-    account = await anAccount(gateway.db)
+    account = await gateway.account()
   })
   after(async () => {
     redis.disconnect()
   })
   afterEach(async () => {
-    expect(await balanceOf(gateway.db, account.id)).to.equal(0)
-    expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 0, charged: 0, entries: 0 })
+    expect(await account.balance()).to.equal(0)
+    expect(await account.counts()).to.deep.equal({ calls: 0, charged: 0, entries: 0 })
     expect(await redis.keys(`${gateway.config.REDIS_PREFIX}:request:*`)).to.deep.equal([])
   })
 
@@ -109,7 +107,7 @@ describe('POST /v1/messages/count_tokens', () => {
         'claude',
         scripted.prompt((_request, response) => void response.writeHead(404).end()),
       )
-    const rich = await anAccount(gateway.db, 1000)
+    const rich = await gateway.account(1000)
     const message = {
       id: 'm',
       type: 'message',

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import { callOf, movementsOf, prompted, recordOf, VIDEOS, changeCall } from '../../../scripts/harness/calling.ts'
-import { balanceOf } from '../../../scripts/harness/factories.ts'
+import { callOf, prompted, VIDEOS, changeCall } from '../../../scripts/harness/calling.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
 import { eventually, until } from '../../../scripts/harness/until.ts'
@@ -37,14 +36,14 @@ describe('a video that is deleted', () => {
       .where({ call_id: callOf(begun) })
       .first('call_id')
     expect(kept, 'a result').to.equal(undefined)
-    const answer = await get(`${gateway.url}/v1/calls/${begun.headers.get('x-call-id')}`, account.key)
+    const answer = await account.get(`/v1/calls/${begun.headers.get('x-call-id')}`)
     expect(answer.status).to.equal(410)
   }
 
   it('has no content and no result any more, and keeps its record and its price', async () => {
     const begun = await create()
     await untilIt('completed', begun.json.id)
-    const { resultUrl } = await recordOf(gateway.db, begun)
+    const { resultUrl } = await gateway.record(begun)
     const file = new URL(new URL(resultUrl!).pathname, gateway.url).href
     expect((await get(file)).status).to.equal(200)
     const deleted = await remove(begun.json.id)
@@ -53,9 +52,9 @@ describe('a video that is deleted', () => {
     await expectGone(begun)
     await eventually(async () => {
       expect((await get(file)).status).to.equal(404)
-      expect(await recordOf(gateway.db, begun)).to.include({ status: 'succeeded', credits: 250, resultUrl: null })
+      expect(await gateway.record(begun)).to.include({ status: 'succeeded', credits: 250, resultUrl: null })
     })
-    expect(await balanceOf(gateway.db, account.id)).to.equal(750)
+    expect(await account.balance()).to.equal(750)
   })
 
   it('may have failed', async () => {
@@ -63,7 +62,7 @@ describe('a video that is deleted', () => {
     await untilIt('failed', begun.json.id)
     expect((await remove(begun.json.id)).status).to.equal(200)
     await expectGone(begun)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
+    expect(await account.balance()).to.equal(1000)
   })
 
   it('is refunded where no worker has begun it, and is never sent', async () => {
@@ -71,10 +70,10 @@ describe('a video that is deleted', () => {
     const prompt = prompted()
     const begun = await create({ prompt })
     expect((await remove(begun.json.id)).status).to.equal(200)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
+    expect(await account.balance()).to.equal(1000)
     await gateway.startWorker()
     await expectGone(begun)
-    expect(await movementsOf(gateway.db, begun)).to.deep.equal(['charge -250', 'refund 250'])
+    expect(await gateway.movements(begun)).to.deep.equal(['charge -250', 'refund 250'])
     expect(gateway.sandbox.billed(prompt).total).to.equal(0)
   })
 
@@ -84,7 +83,7 @@ describe('a video that is deleted', () => {
     const begun = await create({ prompt })
     await changeCall(gateway.db, begun, { deleted_at: gateway.db.fn.now() })
     await gateway.startWorker()
-    await until('it is refunded', async () => (await balanceOf(gateway.db, account.id)) === 1000)
+    await until('it is refunded', async () => (await account.balance()) === 1000)
     expect(gateway.sandbox.billed(prompt).total).to.equal(0)
     await expectGone(begun)
   })
@@ -96,7 +95,7 @@ describe('a video that is deleted', () => {
     const waiting = await create({ model: 'narrow-video', prompt: second })
     await untilIt('in_progress', waiting.json.id)
     expect((await remove(waiting.json.id)).status).to.equal(200)
-    expect(await movementsOf(gateway.db, waiting)).to.deep.equal(['charge -250', 'refund 250'])
+    expect(await gateway.movements(waiting)).to.deep.equal(['charge -250', 'refund 250'])
     expect(gateway.sandbox.billed(second).total).to.equal(0)
     await untilIt('completed', busy.json.id)
   })
@@ -108,11 +107,11 @@ describe('a video that is deleted', () => {
       await untilIt('in_progress', begun.json.id)
       await until('it was sent', () => gateway.sandbox.billed(prompt).total === 1)
       expect((await remove(begun.json.id)).status).to.equal(200)
-      await until('it is ended', async () => (await recordOf(gateway.db, begun)).finishedAt !== null)
+      await until('it is ended', async () => (await gateway.record(begun)).finishedAt !== null)
       expect(gateway.sandbox.billed(prompt).entries[0]!.outcome).to.equal('cancelled')
       await expectGone(begun)
-      expect(await movementsOf(gateway.db, begun)).to.deep.equal(['charge -250'])
-      expect(await recordOf(gateway.db, begun)).to.include({ status: 'succeeded', credits: 250, resultUrl: null })
+      expect(await gateway.movements(begun)).to.deep.equal(['charge -250'])
+      expect(await gateway.record(begun)).to.include({ status: 'succeeded', credits: 250, resultUrl: null })
     })
   }
 
@@ -121,8 +120,8 @@ describe('a video that is deleted', () => {
     const begun = await create({ prompt })
     await until('it is being sent', () => gateway.sandbox.open(prompt).open === 1)
     expect((await remove(begun.json.id)).status).to.equal(200)
-    await until('it is ended', async () => (await recordOf(gateway.db, begun)).finishedAt !== null)
-    expect(await movementsOf(gateway.db, begun)).to.deep.equal(['charge -250'])
+    await until('it is ended', async () => (await gateway.record(begun)).finishedAt !== null)
+    expect(await gateway.movements(begun)).to.deep.equal(['charge -250'])
     expect(gateway.sandbox.billed(prompt).entries[0]!.outcome).to.equal('cancelled')
     await expectGone(begun)
   })
@@ -140,7 +139,7 @@ describe('a video that is deleted', () => {
       await remove(other.json.id)
     }
     await gateway.startWorker()
-    await until('all is refunded', async () => (await balanceOf(gateway.db, account.id)) === 1000)
+    await until('all is refunded', async () => (await account.balance()) === 1000)
   })
 
   it('is refunded where its upstream has failed it by then', async () => {
@@ -154,24 +153,24 @@ describe('a video that is deleted', () => {
     })
     await changeCall(gateway.db, begun, { deleted_at: gateway.db.fn.now() })
     await gateway.startWorker()
-    await until('it is ended', async () => (await recordOf(gateway.db, begun)).finishedAt !== null)
-    expect(await movementsOf(gateway.db, begun)).to.deep.equal(['charge -250', 'refund 250'])
+    await until('it is ended', async () => (await gateway.record(begun)).finishedAt !== null)
+    expect(await gateway.movements(begun)).to.deep.equal(['charge -250', 'refund 250'])
     await expectGone(begun)
   })
 
   it('gives whoever waits for it 410, and its Idempotency-Key too, and is not made again', async () => {
     const fields = { model: 'sandbox-video', prompt: prompted('[stuck]') }
     const headers = { 'idempotency-key': 'waits' }
-    const waiting = post(`${gateway.url}${VIDEOS}`, account.key, fields, headers)
+    const waiting = account.post(VIDEOS, fields, headers)
     await until('it was sent', () => gateway.sandbox.billed(fields.prompt).total === 1)
     const { data } = (await get(at(), account.key)).json
     expect((await remove(data[0].id)).status).to.equal(200)
     const answer = await waiting
     expect(answer.status).to.equal(410)
     expect(answer.json.error.code).to.equal('result_expired')
-    expect((await post(`${gateway.url}${VIDEOS}`, account.key, fields, headers)).status).to.equal(410)
+    expect((await account.post(VIDEOS, fields, headers)).status).to.equal(410)
     expect((await create(fields, { 'x-stainless-retry-count': '1' })).json.id, 'another video').to.not.equal(data[0].id)
-    expect(await movementsOf(gateway.db, answer)).to.deep.equal(['charge -250'])
+    expect(await gateway.movements(answer)).to.deep.equal(['charge -250'])
   })
 
   it('has exactly one outcome, whenever it is deleted while it is made', async () => {
@@ -183,14 +182,14 @@ describe('a video that is deleted', () => {
         })
         expect((await remove(one.json.id)).status).to.equal(200)
         return until('it is ended', async () => {
-          const record = await recordOf(gateway.db, one)
+          const record = await gateway.record(one)
           return record.finishedAt !== null && record
         })
       }),
     )
     for (const [nth, one] of begun.entries()) {
       const charged = ['charge -250', ...(ended[nth]!.status === 'failed' ? ['refund 250'] : [])]
-      expect(await movementsOf(gateway.db, one)).to.deep.equal(charged)
+      expect(await gateway.movements(one)).to.deep.equal(charged)
     }
     const left = await gateway
       .db('call_results as r')

@@ -1,8 +1,7 @@
 import { expect } from 'chai'
 import OpenAI from 'openai'
-import { balanceOf } from '../../../scripts/harness/factories.ts'
-import { get, post } from '../../../scripts/harness/http.ts'
-import { EMBEDDINGS, callOf, countsOf, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { get } from '../../../scripts/harness/http.ts'
+import { EMBEDDINGS, callOf, prompted } from '../../../scripts/harness/calling.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
@@ -22,7 +21,7 @@ describe('POST /v1/embeddings', () => {
   const account = useAccount(gateway, FUNDS)
 
   const embed = (input: unknown, more: object = {}, headers: Record<string, string> = {}) =>
-    post(`${gateway.url}${EMBEDDINGS}`, account.key, { model: 'sandbox-embedding', input, ...more }, headers)
+    account.post(EMBEDDINGS, { model: 'sandbox-embedding', input, ...more }, headers)
   const client = () => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key })
   const numbersOf = (base64: string): number[] => {
     const bytes = new Uint8Array(Buffer.from(base64, 'base64'))
@@ -74,10 +73,10 @@ describe('POST /v1/embeddings', () => {
       credits: 101,
       balance: FUNDS - 101,
     })
-    expect(await movementsOf(gateway.db, listed)).to.deep.equal(['charge -101'])
+    expect(await gateway.movements(listed)).to.deep.equal(['charge -101'])
     const text = await embed(`${prompted('[usage 50 0]')} ${'x'.repeat(400)}`)
     expect(text.json.usage).to.include({ prompt_tokens: 50, credits: 5 })
-    const record = await recordOf(gateway.db, text)
+    const record = await gateway.record(text)
     expect(record).to.include({
       modality: 'embedding',
       inputTokens: 50,
@@ -99,10 +98,10 @@ describe('POST /v1/embeddings', () => {
 
   it('is quoted at what it is charged', async () => {
     const body = { model: 'sandbox-embedding', input: [[1, 2, 3], Array.from({ length: 100 }, () => 7)] }
-    const { json } = await post(`${gateway.url}/v1/quotes`, account.key, { endpoint: EMBEDDINGS, body })
+    const { json } = await account.post('/v1/quotes', { endpoint: EMBEDDINGS, body })
     expect(json).to.include({ credits: 11, minimum: 1, affordable: true })
     const called = await embed(body.input)
-    expect((await recordOf(gateway.db, called)).creditsPrecharged).to.equal(11)
+    expect((await gateway.record(called)).creditsPrecharged).to.equal(11)
   })
 
   it('is refused where its client would come back for it, and only there', async () => {
@@ -121,7 +120,7 @@ describe('POST /v1/embeddings', () => {
     expect(reply.text.length).to.be.within(33_000_000, 40_000_000)
     expect(reply.json.data).to.have.length(2048)
     expect(numbersOf(reply.json.data[2047].embedding)).to.have.length(3072)
-    expect(reply.json.usage.balance).to.equal(await balanceOf(gateway.db, account.id))
+    expect(reply.json.usage.balance).to.equal(await account.balance())
   })
 
   it('takes bodies beyond the limit of other calls', async () => {
@@ -135,14 +134,14 @@ describe('POST /v1/embeddings', () => {
     const input = prompted()
     const first = await embed(input, {}, headers)
     expect(first.status).to.equal(200)
-    const balance = await balanceOf(gateway.db, account.id)
+    const balance = await account.balance()
     const again = await embed(input, {}, headers)
     expect(again.status, again.text).to.equal(410)
     expect(again.json.error.code).to.equal('result_expired')
     expect([again.headers.get('idempotent-replayed'), callOf(again)]).to.deep.equal(['true', callOf(first)])
-    const fetched = await get(`${gateway.url}/v1/calls/${publicId('call', callOf(first))}`, account.key)
+    const fetched = await account.get(`/v1/calls/${publicId('call', callOf(first))}`)
     expect(fetched.status).to.equal(410)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(balance)
+    expect(await account.balance()).to.equal(balance)
     expect((await embed('another', {}, headers)).status).to.equal(422)
   })
 
@@ -180,7 +179,7 @@ describe('POST /v1/embeddings', () => {
     await until('it has ended', async () => (await calls()).every(({ status }) => status === 'succeeded'))
     const retried = await embed(input, {}, { 'x-stainless-retry-count': '1' })
     expect(retried.status, retried.text).to.equal(410)
-    expect(await countsOf(gateway.db, account)).to.include({ charged: 1 })
+    expect(await account.counts()).to.include({ charged: 1 })
   })
 
   it('waits however long it takes, since its answer cannot be fetched', async () => {
@@ -195,14 +194,14 @@ describe('POST /v1/embeddings', () => {
       const input = prompted(words)
       const failed = await embed(input, {}, headers)
       expect(failed.status, failed.text).to.equal(502)
-      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
-      const fetched = await get(`${gateway.url}/v1/calls/${publicId('call', callOf(failed))}`, account.key)
+      expect(await account.balance()).to.equal(FUNDS)
+      const fetched = await account.get(`/v1/calls/${publicId('call', callOf(failed))}`)
       expect(fetched.json).to.deep.equal(failed.json)
     })
   }
 
   it('is listed with its price and where it is called', async () => {
-    const { json } = await get(`${gateway.url}/v1/models/sandbox-embedding`, account.key)
+    const { json } = await account.get('/v1/models/sandbox-embedding')
     expect(json).to.deep.include({
       modality: 'embedding',
       credits: 1,

@@ -2,22 +2,9 @@ import { expect } from 'chai'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { messageOf, statusOf } from '../../../src/shared/platform/errors.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
-import { balanceOf } from '../../../scripts/harness/factories.ts'
-import { get, send } from '../../../scripts/harness/http.ts'
+import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import {
-  CHAT,
-  IMAGES,
-  VIDEOS,
-  chat,
-  chatBody,
-  countsOf,
-  image,
-  imageBody,
-  movementsOf,
-  prompted,
-  recordOf,
-} from '../../../scripts/harness/calling.ts'
+import { CHAT, IMAGES, VIDEOS, chat, chatBody, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 import { expectError } from './support/errors.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 
@@ -34,10 +21,10 @@ describe('refusals of the gateway', () => {
 
   /** What no refusal must do. */
   async function expectUntouched(reply: Reply, code: ErrorCode): Promise<void> {
-    expect(await balanceOf(gateway.db, account.id)).to.equal(100)
-    expect(await movementsOf(gateway.db, reply)).to.deep.equal([])
-    expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 1, charged: 0, entries: 1 })
-    expect(await recordOf(gateway.db, reply)).to.include({
+    expect(await account.balance()).to.equal(100)
+    expect(await gateway.movements(reply)).to.deep.equal([])
+    expect(await account.counts()).to.deep.equal({ calls: 1, charged: 0, entries: 1 })
+    expect(await gateway.record(reply)).to.include({
       status: 'rejected',
       httpStatus: statusOf(code),
       errorType: code,
@@ -95,18 +82,18 @@ describe('refusals of the gateway', () => {
 
   it('answer 422 idempotency_conflict to a used key with another body, and charge nothing', async () => {
     const key = { 'idempotency-key': 'one' }
-    const first = await image(gateway, account, prompted(), {}, key)
+    const first = await account.image(prompted(), {}, key)
     expect(first.status).to.equal(200)
-    const reply = await image(gateway, account, prompted(), {}, key)
+    const reply = await account.image(prompted(), {}, key)
     expectError(reply, 'idempotency_conflict', 'Idempotency-Key')
-    expect(await recordOf(gateway.db, reply)).to.include({ status: 'rejected', errorType: 'idempotency_conflict' })
-    expect(await balanceOf(gateway.db, account.id)).to.equal(60)
+    expect(await gateway.record(reply)).to.include({ status: 'rejected', errorType: 'idempotency_conflict' })
+    expect(await account.balance()).to.equal(60)
   })
 
   for (const key of ['', ' '.repeat(3), 'ü', 'x'.repeat(256)]) {
     const shown = `${JSON.stringify(key.slice(0, 4))}… (${key.length} characters)`
     it(`answer 400 invalid_request to an Idempotency-Key of ${shown}`, async () => {
-      const reply = await image(gateway, account, 'x', {}, { 'idempotency-key': key })
+      const reply = await account.image('x', {}, { 'idempotency-key': key })
       // White space around a header's value is not part of it.
       expectError(reply, 'invalid_request', 'Idempotency-Key')
     })
@@ -114,24 +101,24 @@ describe('refusals of the gateway', () => {
 
   it('answer 403 account_suspended to a suspended account until it is active again', async () => {
     await setAccountStatus(gateway.db, null, account.id, 'suspended')
-    const reply = await image(gateway, account, 'x')
+    const reply = await account.image('x')
     expectError(reply, 'account_suspended')
     await expectUntouched(reply, 'account_suspended')
-    expectError(await get(`${gateway.url}/v1/models`, account.key), 'account_suspended')
-    expectError(await get(`${gateway.url}/v1/calls/call_1`, account.key), 'account_suspended')
+    expectError(await account.get('/v1/models'), 'account_suspended')
+    expectError(await account.get('/v1/calls/call_1'), 'account_suspended')
     await setAccountStatus(gateway.db, null, account.id, 'active')
-    expect((await get(`${gateway.url}/v1/models`, account.key)).status).to.equal(200)
+    expect((await account.get('/v1/models')).status).to.equal(200)
   })
 
   it('answer 404 not_found to unknown paths and calls', async () => {
     for (const path of ['/v1', '/v1/', '/v1/nothing', '/v1/chat', '/v1/images', '/v2/models', '/v1/models/']) {
-      const reply = await get(`${gateway.url}${path}`, account.key)
+      const reply = await account.get(path)
       expect(reply.status, path).to.equal(404)
     }
     for (const id of ['call_1', 'x', `call_${'0'.repeat(32)}`, "call_'--", '%00', `call_${'a'.repeat(10_000)}`]) {
-      expectError(await get(`${gateway.url}/v1/calls/${id}`, account.key), 'not_found')
+      expectError(await account.get(`/v1/calls/${id}`), 'not_found')
     }
-    expectError(await get(`${gateway.url}/v1/calls/%zz`, account.key), 'not_found')
+    expectError(await account.get('/v1/calls/%zz'), 'not_found')
   })
 
   it('answer 405 method_not_allowed with the allowed methods', async () => {
@@ -162,26 +149,17 @@ describe('refusals of the gateway', () => {
   describe('carry ids', () => {
     it("X-Request-Id is the client's own if it is valid and has at most 128 characters", async () => {
       for (const id of ['abc', 'a'.repeat(128), '018f-77:x/y=z@w+v.u_t-s']) {
-        expect(
-          (await get(`${gateway.url}/v1/models`, account.key, { 'x-request-id': id })).headers.get('x-request-id'),
-        ).to.equal(id)
+        expect((await account.get('/v1/models', { 'x-request-id': id })).headers.get('x-request-id')).to.equal(id)
       }
       for (const id of ['', 'a'.repeat(129), 'two words', '<script>', '"quoted"', 'tab\there']) {
-        const answered = (await get(`${gateway.url}/v1/models`, account.key, { 'x-request-id': id })).headers.get(
-          'x-request-id',
-        )
+        const answered = (await account.get('/v1/models', { 'x-request-id': id })).headers.get('x-request-id')
         expect(answered).to.match(/^[0-9a-f-]{36}$/)
       }
     })
 
     it('X-Call-Id is on every answer of a call, and the same in its record', async () => {
-      const replies = [
-        await chat(gateway, account, 'x'),
-        await image(gateway, account, 'x'),
-        await image(gateway, account, ''),
-      ]
-      for (const reply of replies)
-        expect((await recordOf(gateway.db, reply)).id).to.equal(reply.headers.get('x-call-id'))
+      const replies = [await account.chat('x'), await account.image('x'), await account.image('')]
+      for (const reply of replies) expect((await gateway.record(reply)).id).to.equal(reply.headers.get('x-call-id'))
     })
   })
 
@@ -189,15 +167,15 @@ describe('refusals of the gateway', () => {
     for (const model of ['a\u0000b', '\ud800', 'x'.repeat(5000), '😀'.repeat(300), '']) {
       const reply = await request(IMAGES, JSON.stringify({ model, prompt: 'x' }))
       expectError(reply, 'unsupported_model', 'model')
-      expect(Array.from((await recordOf(gateway.db, reply)).model).length).to.be.at.most(200)
+      expect(Array.from((await gateway.record(reply)).model).length).to.be.at.most(200)
     }
   })
 
   it('leave nothing of a prompt or a message in the database', async () => {
     const secret = prompted()
-    await chat(gateway, account, secret)
-    await image(gateway, account, secret)
-    await image(gateway, account, secret, { resolution: '!' })
+    await account.chat(secret)
+    await account.image(secret)
+    await account.image(secret, { resolution: '!' })
     const { rows } = await gateway.db.raw<{ rows: { found: number }[] }>(
       `SELECT count(*) AS found FROM calls c LEFT JOIN call_results r ON r.call_id = c.id
        WHERE c.account_id = ? AND (c::text || coalesce(r::text, '')) LIKE ?`,

@@ -10,7 +10,6 @@ import {
   RERANK,
   VIDEOS,
 } from '../../../scripts/harness/calling.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { PATIENCE_MS, until } from '../../../scripts/harness/until.ts'
 import { inSoak, seed } from '../../crash/scale.ts'
@@ -233,7 +232,7 @@ describe('random requests', () => {
 
   for (const [what, { sending, allowed, expected, check }] of Object.entries(APIS)) {
     it(`are answered with their fault, and leave the books balanced and the process serving: ${what}`, async () => {
-      const { id, key } = await anAccount(gateway.db, FUNDS)
+      const { id, key } = await gateway.account(FUNDS)
       const agent = new Agent({ connections: AT_ONCE, headersTimeout: PATIENCE_MS, bodyTimeout: PATIENCE_MS })
       const statuses = new Map<number, number>()
       const rest = fc.sample(sending, { numRuns: REQUESTS, seed })

@@ -4,12 +4,11 @@ import { setAccountGroup } from '../../../src/shared/operators/changes.ts'
 import { chatCost, mediaCost } from '../../../src/shared/terms/pricing.ts'
 import { priceOfShown } from '../../../src/shared/terms/shown-price.ts'
 import type { ChatPrice, MediaPrice } from '../../../src/shared/terms/pricing.ts'
-import { CHAT, EMBEDDINGS, IMAGES, VIDEOS, callOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { CHAT, EMBEDDINGS, IMAGES, VIDEOS, callOf, prompted } from '../../../scripts/harness/calling.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { useGateway } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 
 const FUNDS = 100_000
@@ -64,18 +63,18 @@ describe('groups of customers', () => {
     Object.assign(video, { prices: [{ perSecond: 31 }] })
   })
 
-  const aMember = async (group: keyof typeof GROUPS | null): Promise<TestAccount> => {
-    const account = await anAccount(gateway.db, FUNDS)
+  const aMember = async (group: keyof typeof GROUPS | null): Promise<Caller> => {
+    const account = await gateway.account(FUNDS)
     if (group !== null) await regroup(account, group)
     return account
   }
-  const regroup = async ({ id }: TestAccount, group: string | null): Promise<void> => {
+  const regroup = async ({ id }: Caller, group: string | null): Promise<void> => {
     expect(await setAccountGroup(gateway.db, null, id, group)).to.equal('done')
   }
-  const ask = ({ key }: TestAccount, path: string, body: object, headers: Record<string, string> = {}) =>
+  const ask = ({ key }: Caller, path: string, body: object, headers: Record<string, string> = {}) =>
     post(`${gateway.url}${path}`, key, body, { 'anthropic-version': '2023-06-01', ...headers })
-  const read = ({ key }: TestAccount, path: string) => get(`${gateway.url}${path}`, key)
-  const entryOf = async (account: TestAccount, model: string) =>
+  const read = ({ key }: Caller, path: string) => get(`${gateway.url}${path}`, key)
+  const entryOf = async (account: Caller, model: string) =>
     (await read(account, '/v1/models')).json.data.find(({ id }: { id: string }) => id === model)
 
   for (const [title, path, body, due] of PAID) {
@@ -88,8 +87,8 @@ describe('groups of customers', () => {
         const reply = await ask(account, path, body())
         expect(reply.status, reply.text).to.equal(200)
         const paid = Math.ceil((points * due) / 10_000 - 1e-9)
-        expect(FUNDS - (await balanceOf(gateway.db, account.id)), `${group}`).to.equal(paid)
-        expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', credits: paid })
+        expect(FUNDS - (await account.balance()), `${group}`).to.equal(paid)
+        expect(await gateway.record(reply)).to.include({ status: 'succeeded', credits: paid })
       }
     })
   }
@@ -116,7 +115,7 @@ describe('groups of customers', () => {
 
     const guarded = await ask(account, IMAGES, body, { 'X-Price-Version': image.priceVersion, 'X-Max-Credits': '32' })
     expect(guarded.status, guarded.text).to.equal(200)
-    const record = await recordOf(gateway.db, guarded)
+    const record = await gateway.record(guarded)
     expect(record.price).to.deep.equal({ credits: 32 })
     expect(record.priceVersion).to.equal(image.priceVersion)
     const others = await ask(other, IMAGES, body, { 'X-Price-Version': image.priceVersion })
@@ -198,7 +197,7 @@ describe('groups of customers', () => {
     const met = new Set<string>()
     for (const reply of replies) {
       expect(reply.status, reply.text).to.equal(200)
-      const record = await recordOf(gateway.db, reply)
+      const record = await gateway.record(reply)
       const row = gateway.db('calls').where({ id: callOf(reply) })
       const { group_name: group } = await row.first<{ group_name: string | null }>('group_name')
       met.add(String(group))
@@ -228,7 +227,7 @@ describe('groups of customers', () => {
       })
       const { status: is, text } = await reply.asked
       expect(is, text).to.equal(status)
-      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - credits)
+      expect(await account.balance()).to.equal(FUNDS - credits)
     }
   })
 
@@ -257,7 +256,7 @@ describe('groups of customers', () => {
   })
 
   /** A session of an account that has no password. */
-  async function signedIn({ id, userId }: TestAccount): Promise<{ token: string }> {
+  async function signedIn({ id, userId }: Caller): Promise<{ token: string }> {
     const device = { userAgent: 'test', ip: '' }
     const session = await openSession(gateway.db, { userId, accountId: id, passwordHash: 'none', ...device })
     return { token: session!.token }

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { randomBytes } from 'node:crypto'
 import { callOf, prompted } from '../../../scripts/harness/calling.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
@@ -46,11 +45,11 @@ describe('a hostile client of POST /v1/responses', () => {
 
   it('may name responses and items in any way, and learns of none that is not its own', async () => {
     const mine = await post(bodyOf())
-    const stranger = await anAccount(gateway.db, BALANCE)
+    const stranger = await gateway.account(BALANCE)
     const id = String(mine.json.id)
     for (const name of [id.toUpperCase(), `${id}%00`, `${id}/..`, `%2e%2e`, '%ff', 'x'.repeat(3000), id])
       for (const path of ['', '/input_items']) {
-        const reply = await get(`${gateway.url}/v1/responses/${name}${path}`, stranger.key)
+        const reply = await stranger.get(`/v1/responses/${name}${path}`)
         expect(reply.status, `${name}${path}: ${reply.text}`).to.be.oneOf([400, 404, 414])
       }
     const cancelled = await send('POST', `${gateway.url}/v1/responses/${id}/cancel`, { key: stranger.key })

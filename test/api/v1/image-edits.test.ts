@@ -1,14 +1,12 @@
 import { expect } from 'chai'
 import OpenAI, { BadRequestError, toFile } from 'openai'
 import { drawPng } from '../../../sandbox/media/png.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { post } from '../../../scripts/harness/http.ts'
-import { countsOf, prompted } from '../../../scripts/harness/calling.ts'
+import { prompted } from '../../../scripts/harness/calling.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { PIXEL, PIXEL_URI } from '../../support/pixel.ts'
 import { imageModels } from './support/image-models.ts'
 import { useGateway } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 
 const EDITS = '/v1/images/edits'
 
@@ -19,11 +17,11 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
     Object.assign(catalogue.upstreams, { linking: sandbox, falling: { ...sandbox, protocol: 'fal', baseUrl } })
     catalogue.models.push(...(imageModels() as never[]))
   })
-  let account: TestAccount
+  let account: Caller
   let small: Buffer
   let wide: Buffer
   before(async () => {
-    account = await anAccount(gateway.db, 100_000)
+    account = await gateway.account(100_000)
     small = await drawPng({ width: 16, height: 16 }, 'small')
     wide = await drawPng({ width: 32, height: 16 }, 'wide')
   })
@@ -144,7 +142,7 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
   })
 
   it("a mask of another size fails with the upstream's words, refunded (E4.9)", async () => {
-    const before = await balanceOf(gateway.db, account.id)
+    const before = await account.balance()
     const edit = client().images.edit({
       model: 'sandbox-image',
       prompt: prompted(),
@@ -157,7 +155,7 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
     )
     expect(error).to.be.an.instanceOf(BadRequestError)
     expect((error as BadRequestError).message).to.include('mask size does not match image size')
-    expect(await balanceOf(gateway.db, account.id)).to.equal(before)
+    expect(await account.balance()).to.equal(before)
   })
 
   type Files = Parameters<typeof formOf>[1][]
@@ -179,10 +177,10 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
   ]
   for (const [what, fields, files, param] of REFUSED) {
     it(`refuses ${what} before any charge`, async () => {
-      const before = await countsOf(gateway.db, account)
+      const before = await account.counts()
       const { status, json } = await send(formOf({ prompt: 'x', ...fields }, ...files()))
       expect([status, json.error.param], JSON.stringify(json)).to.deep.equal([param === null ? 413 : 400, param])
-      const after = await countsOf(gateway.db, account)
+      const after = await account.counts()
       expect(after).to.include({ charged: before.charged, entries: before.entries })
     })
   }
@@ -191,12 +189,12 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
     for (const path of [EDITS, '/v1/images/generations']) {
       const prompt = prompted()
       const body = { model: 'sandbox-image', prompt, image_url: PIXEL_URI, n: 2 }
-      const reply = await post(`${gateway.url}${path}`, account.key, body)
+      const reply = await account.post(path, body)
       expect(reply.json.usage, reply.text).to.include({ credits: 80 })
       expect(sentFor(prompt)).to.include({ path: EDITS })
     }
     const body = { model: 'sandbox-image', prompt: 'x', image_url: PIXEL_URI, n: '2' }
-    const reply = await post(`${gateway.url}${EDITS}`, account.key, body)
+    const reply = await account.post(EDITS, body)
     expect([reply.status, reply.json.error.param]).to.deep.equal([400, 'n'])
   })
 
@@ -204,8 +202,7 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
     const one = { image_url: PIXEL_URI }
     const other = { image_url: `data:image/png;base64,${wide.toString('base64')}` }
     const pixel = Buffer.from(PIXEL, 'base64').length
-    const ask = (prompt: string, fields: object) =>
-      post(`${gateway.url}${EDITS}`, account.key, { model: 'sandbox-image', prompt, ...fields })
+    const ask = (prompt: string, fields: object) => account.post(EDITS, { model: 'sandbox-image', prompt, ...fields })
     for (const [fields, files] of [
       [{ images: [one] }, [['image', pixel]]],
       [
@@ -253,7 +250,7 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
     const prompt = prompted()
     for (const field of ['image', 'images', 'mask']) {
       const body = { model: 'sandbox-image', prompt, [field]: [one] }
-      const reply = await post(`${gateway.url}/v1/images/generations`, account.key, body)
+      const reply = await account.post('/v1/images/generations', body)
       expect([reply.status, reply.json.error.param], reply.text).to.deep.equal([400, field])
       expect(reply.json.error.message).to.include('/v1/images/edits')
     }
@@ -262,7 +259,7 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
   it('JSON without an address is refused by the name of the address', async () => {
     for (const url of [undefined, null]) {
       const body = { model: 'sandbox-image', prompt: 'x', image_url: url }
-      const reply = await post(`${gateway.url}${EDITS}`, account.key, body)
+      const reply = await account.post(EDITS, body)
       expect([reply.status, reply.json.error.param], reply.text).to.deep.equal([400, 'image_url'])
     }
   })
@@ -270,7 +267,7 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
   it('a picture or a mask in JSON is refused, and not left out while the edit is charged', async () => {
     for (const field of ['image', 'mask']) {
       const body = { model: 'sandbox-image', prompt: 'x', image_url: PIXEL_URI, [field]: 'a.png' }
-      const reply = await post(`${gateway.url}${EDITS}`, account.key, body)
+      const reply = await account.post(EDITS, body)
       expect([reply.status, reply.json.error.param], reply.text).to.deep.equal([400, field])
     }
   })

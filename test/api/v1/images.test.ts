@@ -1,12 +1,11 @@
 import { expect } from 'chai'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { get, post } from '../../../scripts/harness/http.ts'
-import { IMAGES, callOf, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { get } from '../../../scripts/harness/http.ts'
+import { IMAGES, callOf, prompted } from '../../../scripts/harness/calling.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import { PIXEL_URI } from '../../support/pixel.ts'
 import { imageModels } from './support/image-models.ts'
 import { useGateway } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 
 const PNG = /^iVBORw0KGgo/
 
@@ -20,16 +19,16 @@ describe('POST /v1/images/generations, with the fields of OpenAI', () => {
     })
     catalogue.models.push(...(imageModels() as never[]))
   })
-  let account: TestAccount
+  let account: Caller
   before(async () => {
-    account = await anAccount(gateway.db, 100_000)
+    account = await gateway.account(100_000)
   })
 
   const make = (fields: object, words = '', headers?: Record<string, string>) => {
     const prompt = prompted(words)
-    return post(`${gateway.url}${IMAGES}`, account.key, { model: 'sandbox-image', prompt, ...fields }, headers).then(
-      (reply) => ({ reply, prompt }),
-    )
+    return account
+      .post(IMAGES, { model: 'sandbox-image', prompt, ...fields }, headers)
+      .then((reply) => ({ reply, prompt }))
   }
   const sentFor = (prompt: string) => gateway.sandbox.journal(prompt)[0]!.body as Record<string, unknown>
 
@@ -93,9 +92,9 @@ describe('POST /v1/images/generations, with the fields of OpenAI', () => {
         const { reply } = await make({ model: 'finished-image', ...fields }, words)
         expect(reply.status, reply.text).to.equal(200)
         expect(reply.json.usage).to.include({ credits: cost })
-        const record = await recordOf(gateway.db, reply)
+        const record = await gateway.record(reply)
         expect(record).to.include({ credits: cost, creditsPrecharged: charge, pictures: reply.json.data.length })
-        expect(await movementsOf(gateway.db, reply)).to.deep.equal([
+        expect(await gateway.movements(reply)).to.deep.equal([
           `charge -${charge}`,
           ...(cost === charge ? [] : [`settlement ${charge - cost}`]),
         ])
@@ -106,25 +105,25 @@ describe('POST /v1/images/generations, with the fields of OpenAI', () => {
       for (const words of ['[empty]', '[broken-image]']) {
         const { reply } = await make({ n: 3 }, words)
         expect(reply.status, words).to.equal(502)
-        expect(await movementsOf(gateway.db, reply)).to.deep.equal(['charge -120', 'refund 120'])
+        expect(await gateway.movements(reply)).to.deep.equal(['charge -120', 'refund 120'])
       }
     })
 
     it('is quoted: what is held, and the least that it may come to', async () => {
       const body = { model: 'finished-image', prompt: 'a fox', n: 2, size: '64x96' }
-      const { json } = await post(`${gateway.url}/v1/quotes`, account.key, { endpoint: IMAGES, body })
+      const { json } = await account.post('/v1/quotes', { endpoint: IMAGES, body })
       expect(json).to.include({ credits: 100, minimum: 7, maximum: 100 })
     })
 
     it('is refused where the balance does not pay all of the pictures', async () => {
-      const poor = await anAccount(gateway.db, 79)
+      const poor = await gateway.account(79)
       const body = { model: 'sandbox-image', prompt: prompted(), n: 2 }
-      expect((await post(`${gateway.url}${IMAGES}`, poor.key, body)).status).to.equal(402)
-      expect(await balanceOf(gateway.db, poor.id)).to.equal(79)
+      expect((await poor.post(IMAGES, body)).status).to.equal(402)
+      expect(await poor.balance()).to.equal(79)
     })
 
     it('is listed with sizes, qualities and the length of a prompt', async () => {
-      const { data } = (await get(`${gateway.url}/v1/models`, account.key)).json
+      const { data } = (await account.get('/v1/models')).json
       const { prices, ...model } = imageModels()[0]!
       expect(data.find(({ id }: { id: string }) => id === model.id)).to.deep.include({
         credits: 5,
@@ -160,13 +159,13 @@ describe('POST /v1/images/generations, with the fields of OpenAI', () => {
     it('bytes again for whoever comes back, and the very file that is stored', async () => {
       const headers = { 'Idempotency-Key': prompted() }
       const body = { model: 'sandbox-image', prompt: prompted(), n: 2, response_format: 'b64_json' }
-      const first = await post(`${gateway.url}${IMAGES}`, account.key, body, headers)
-      const again = await post(`${gateway.url}${IMAGES}`, account.key, body, headers)
+      const first = await account.post(IMAGES, body, headers)
+      const again = await account.post(IMAGES, body, headers)
       expect(again.headers.get('idempotent-replayed')).to.equal('true')
       expect(again.text).to.equal(first.text)
-      const fetched = await get(`${gateway.url}/v1/calls/${publicId('call', callOf(first))}`, account.key)
+      const fetched = await account.get(`/v1/calls/${publicId('call', callOf(first))}`)
       expect(fetched.text).to.equal(first.text)
-      const { resultUrls } = await recordOf(gateway.db, first)
+      const { resultUrls } = await gateway.record(first)
       const files = await Promise.all(
         resultUrls.map(async (url) => {
           const file = await fetch(new URL(new URL(url).pathname, gateway.url))
@@ -189,7 +188,7 @@ describe('POST /v1/images/generations, with the fields of OpenAI', () => {
     const { reply } = await make({ n: 3 })
     const urls = reply.json.data.map(({ url }: { url: string }) => url)
     expect(new Set(urls).size).to.equal(3)
-    expect(await recordOf(gateway.db, reply)).to.deep.include({ resultUrl: urls[0], resultUrls: urls, pictures: 3 })
+    expect(await gateway.record(reply)).to.deep.include({ resultUrl: urls[0], resultUrls: urls, pictures: 3 })
     for (const url of urls) expect((await get(new URL(new URL(url).pathname, gateway.url).href)).status).to.equal(200)
   })
 })

@@ -2,19 +2,18 @@ import { expect } from 'chai'
 import { allOf } from '../../../src/shared/identity/members.ts'
 import { newSecret, revokeKey } from '../../../src/shared/identity/api-keys.ts'
 import { openSession } from '../../../src/shared/identity/sessions.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { IMAGES, countsOf, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
+import { IMAGES, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 import { expectError } from './support/errors.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 
 describe('keys', () => {
   const gateway = useGateway()
   const account = useAccount(gateway, 100)
 
-  async function sessionOf({ id, userId }: TestAccount): Promise<string> {
+  async function sessionOf({ id, userId }: Caller): Promise<string> {
     const login = { userId, accountId: id, passwordHash: 'none', userAgent: '', ip: '' }
     return (await openSession(gateway.db, login))!.token
   }
@@ -75,7 +74,7 @@ describe('keys', () => {
   })
 
   it('answer 401 to two that differ, whichever of them is good', async () => {
-    const other = (await anAccount(gateway.db)).key
+    const other = (await gateway.account()).key
     for (const [one, two] of [
       [account.key, other],
       [account.key, newSecret()],
@@ -112,16 +111,15 @@ describe('keys', () => {
   })
 
   it('answer 401 to a key from the moment it is revoked', async () => {
-    expect((await get(`${gateway.url}/v1/models`, account.key)).status).to.equal(200)
+    expect((await account.get('/v1/models')).status).to.equal(200)
     await revokeKey(gateway.db, allOf(account.id), account.keyId)
-    for (const reply of [await get(`${gateway.url}/v1/models`, account.key), await image(gateway, account, 'x')])
-      expectError(reply, 'unauthorized')
-    expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
+    for (const reply of [await account.get('/v1/models'), await account.image('x')]) expectError(reply, 'unauthorized')
+    expect(await account.counts()).to.include({ calls: 0 })
   })
 
   it('finish and settle a call whose key is revoked while it runs', async () => {
     const prompt = prompted('[hold]')
-    const running = image(gateway, account, prompt)
+    const running = account.image(prompt)
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
     await revokeKey(gateway.db, allOf(account.id), account.keyId)
     gateway.sandbox.release(prompt)
@@ -133,10 +131,10 @@ describe('keys', () => {
   })
 
   it('never show one account the call of another', async () => {
-    const other = await anAccount(gateway.db, 100)
-    const mine = await image(gateway, account, prompted())
+    const other = await gateway.account(100)
+    const mine = await account.image(prompted())
     const id = mine.headers.get('x-call-id')!
-    expectError(await get(`${gateway.url}/v1/calls/${id}`, other.key), 'not_found')
-    expect((await get(`${gateway.url}/v1/calls/${id}`, account.key)).status).to.equal(200)
+    expectError(await other.get(`/v1/calls/${id}`), 'not_found')
+    expect((await account.get(`/v1/calls/${id}`)).status).to.equal(200)
   })
 })

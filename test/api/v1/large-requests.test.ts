@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import type { Redis } from 'ioredis'
-import { CHAT, chat, chatBody, prompted, recordOf } from '../../../scripts/harness/calling.ts'
-import { post } from '../../../scripts/harness/http.ts'
+import { CHAT, chat, chatBody, prompted } from '../../../scripts/harness/calling.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { connectProducer } from '../../../src/shared/platform/redis/redis.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
@@ -31,7 +30,7 @@ describe('a large request', () => {
   it('lies beside its job until its call has ended, and reaches its upstream whole', async () => {
     for (const stream of [false, true]) {
       const content = filled('[delay 1500] [answer done]', 3 * 1024 * 1024)
-      const waiting = chat(gateway, account, content, { stream })
+      const waiting = account.chat(content, { stream })
       const prompt = content.slice(-60)
       await until('the upstream to have it', () => {
         const { open, streams } = gateway.sandbox.open(prompt)
@@ -43,14 +42,14 @@ describe('a large request', () => {
       const reply = await waiting
       expect([reply.status, reply.text.includes('done')]).to.deep.equal([200, true])
       // The sandbox counts what it was sent: a token for four bytes.
-      expect((await recordOf(gateway.db, reply)).inputTokens).to.be.at.least((3 * 1024 * 1024) / 4)
+      expect((await gateway.record(reply)).inputTokens).to.be.at.least((3 * 1024 * 1024) / 4)
       await until('it to be gone', async () => (await inRedis()).beside === 0)
     }
   })
 
   it('travels in its job up to 64 KB', async () => {
     const content = filled('[hold]', 50_000)
-    const waiting = chat(gateway, account, content)
+    const waiting = account.chat(content)
     await until('the upstream to have it', () => gateway.sandbox.open(content.slice(-40)).open > 0)
     expect((await inRedis()).beside).to.equal(0)
     gateway.sandbox.release(content.slice(-40))
@@ -58,13 +57,13 @@ describe('a large request', () => {
   })
 
   it('is gone too where its call fails', async () => {
-    expect((await chat(gateway, account, filled('[status 400]', 200_000))).status).to.equal(502)
+    expect((await account.chat(filled('[status 400]', 200_000))).status).to.equal(502)
     await until('it to be gone', async () => (await inRedis()).beside === 0)
   })
 
   it('is refunded where Redis has lost it', async () => {
     await gateway.stopWorker()
-    const waiting = chat(gateway, account, filled('', 200_000))
+    const waiting = account.chat(filled('', 200_000))
     await until('it to be enqueued', async () => (await inRedis()).beside === 1)
     await redis.del(await redis.keys(`${gateway.config.REDIS_PREFIX}:request:*`))
     await gateway.startWorker()
@@ -77,12 +76,11 @@ describe('a large request', () => {
       const body = chatBody('')
       return chatBody('x'.repeat(bytes - JSON.stringify(body).length))
     }
-    expect((await post(`${gateway.url}${CHAT}`, account.key, bodyOf(MOST))).status).to.equal(200)
-    const tooLarge = await post(`${gateway.url}${CHAT}`, account.key, bodyOf(MOST + 1))
+    expect((await account.post(CHAT, bodyOf(MOST))).status).to.equal(200)
+    const tooLarge = await account.post(CHAT, bodyOf(MOST + 1))
     expect([tooLarge.status, tooLarge.json.error.code]).to.deep.equal([413, 'payload_too_large'])
     expect(tooLarge.json.error.message).to.include('4,194,304 bytes')
-    const quoted = (bytes: number) =>
-      post(`${gateway.url}/v1/quotes`, account.key, { endpoint: CHAT, body: bodyOf(bytes) })
+    const quoted = (bytes: number) => account.post('/v1/quotes', { endpoint: CHAT, body: bodyOf(bytes) })
     expect((await quoted(MOST)).status).to.equal(200)
     expect((await quoted(MOST + 2000)).status).to.equal(413)
   })

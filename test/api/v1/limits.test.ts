@@ -3,17 +3,17 @@ import { Redis } from 'ioredis'
 import type { LimitChanges } from '../../../src/shared/identity/account-limits.ts'
 import { setAccountLimits } from '../../../src/shared/operators/changes.ts'
 import type { TestWeb } from '../../../scripts/harness/harness.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { createKey } from '../../../src/shared/identity/api-keys.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
-import { aGrant, anAccount } from '../../../scripts/harness/factories.ts'
+import { aGrant } from '../../../scripts/harness/factories.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { MAX_REQUEST_BYTES } from '../../../src/shared/terms/lifecycle.ts'
 import { aResult, opened, outstandingOf, verbs } from '../../shared/calls/opening.ts'
-import { chat, countsOf, image, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { image, prompted } from '../../../scripts/harness/calling.ts'
 import { useAccount, useGateway, useSecondWeb } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 
 const LIMIT = 5
 const ASYNC = { prefer: 'respond-async' }
@@ -37,9 +37,9 @@ describe('the limits of the gateway', () => {
   it('allow a number of requests a minute, and show how many are left', async () => {
     const replies = [
       await counted(),
-      await image(gateway, account, prompted()),
-      await image(gateway, account, ''),
-      await chat(gateway, account, prompted()),
+      await account.image(prompted()),
+      await account.image(''),
+      await account.chat(prompted()),
       await counted(),
     ]
     expect(replies.map(({ status }) => status)).to.deep.equal([200, 200, 400, 200, 200])
@@ -50,11 +50,11 @@ describe('the limits of the gateway', () => {
       ['5', '1'],
       ['5', '0'],
     ])
-    const reply = await image(gateway, account, prompted())
+    const reply = await account.image(prompted())
     expectLimited(reply)
     expect(allowance(reply).slice(0, 2)).to.deep.equal(['5', '0'])
     for (const one of [...replies, reply]) expect(allowance(one)[2]).to.match(/^(60|[1-5]?\d)s$/)
-    expect(await countsOf(gateway.db, account)).to.include({ charged: 2 })
+    expect(await account.counts()).to.include({ charged: 2 })
   })
 
   it('allow exactly that number of simultaneous requests', async () => {
@@ -69,11 +69,11 @@ describe('the limits of the gateway', () => {
     for (let request = 0; request < LIMIT; request++)
       expect((await counted(request % 2 ? account.key : second.secret)).status).to.equal(200)
     expectLimited(await counted(second.secret))
-    expect((await counted((await anAccount(gateway.db)).key)).status).to.equal(200)
+    expect((await counted((await gateway.account()).key)).status).to.equal(200)
   })
 
   it('count a request once, also where its key or another one got a limit since the last', async () => {
-    const left = async () => allowance(await image(gateway, account, prompted()))[1]
+    const left = async () => allowance(await account.image(prompted()))[1]
     expect(await left()).to.equal('4')
     await createKey(gateway.db, account.id, 'second', { budget: { credits: 1, period: 'day' } })
     expect(await left()).to.equal('3')
@@ -81,7 +81,7 @@ describe('the limits of the gateway', () => {
     expect(await left()).to.equal('2')
     await changeKey(gateway.db, account.keyId, { models: null, rateLimit: 2 })
     expect(await left()).to.equal('1')
-    const last = await chat(gateway, account, prompted())
+    const last = await account.chat(prompted())
     expect([last.status, allowance(last)[1]]).to.deep.equal([200, '0'])
   })
 
@@ -106,84 +106,75 @@ describe('the limits of the gateway', () => {
 
   it('record the refusals of a minute once, with their count, under their X-Call-Id', async () => {
     for (let request = 0; request < LIMIT; request++) await counted()
-    const replies = await Promise.all(Array.from({ length: 20 }, () => image(gateway, account, prompted())))
+    const replies = await Promise.all(Array.from({ length: 20 }, () => account.image(prompted())))
     replies.forEach(expectLimited)
     const ids = [...new Set(replies.map((reply) => reply.headers.get('x-call-id')))]
     // More than one if a minute ended in between.
     expect(ids.length).to.be.within(1, 2)
     const records = await Promise.all(
-      ids.map((id) =>
-        recordOf(
-          gateway.db,
-          replies.find((reply) => reply.headers.get('x-call-id') === id)!,
-        ),
-      ),
+      ids.map((id) => gateway.record(replies.find((reply) => reply.headers.get('x-call-id') === id)!)),
     )
     for (const record of records)
       expect(record).to.include({ status: 'rejected', httpStatus: 429, errorType: 'rate_limited', credits: 0 })
     expect(records.reduce((sum, { count }) => sum + count, 0)).to.equal(20)
-    expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 20, charged: 0, entries: 1 })
+    expect(await account.counts()).to.deep.equal({ calls: 20, charged: 0, entries: 1 })
   })
 
   it('do not apply to reads of calls and models, which have a limit of their own', async function () {
-    const done = await image(gateway, account, prompted())
+    const done = await account.image(prompted())
     const url = `${gateway.url}/v1/calls/${done.headers.get('x-call-id')}`
     const first = await get(url, account.key)
     expect(allowance(first).slice(0, 2)).to.deep.equal(['600', '599'])
-    for (const path of ['/v1/models', '/v1/models/sandbox-chat'])
-      expect((await get(`${gateway.url}${path}`, account.key)).status).to.equal(200)
+    for (const path of ['/v1/models', '/v1/models/sandbox-chat']) expect((await account.get(path)).status).to.equal(200)
     for (let request = 0; request < 12; request++)
       await Promise.all(Array.from({ length: 50 }, () => get(url, account.key)))
     for (const path of ['/v1/models', '/v1/models/sandbox-chat', new URL(url).pathname])
-      expectLimited(await get(`${gateway.url}${path}`, account.key))
+      expectLimited(await account.get(path))
     expect(allowance(await counted()).slice(0, 2)).to.deep.equal(['5', '3'])
   })
 
   it("bound the bytes of an account's open requests, and accept more as these end", async () => {
     const large = await opened(verbs(gateway.db), account, 1, { requestBytes: MAX_REQUEST_BYTES - 10 })
-    const refused = await image(gateway, account, prompted())
+    const refused = await account.image(prompted())
     expectLimited(refused)
-    expect(await countsOf(gateway.db, account)).to.include({ charged: 1 })
+    expect(await account.counts()).to.include({ charged: 1 })
     await verbs(gateway.db).settle(large, 'image', aResult(1))
-    expect((await image(gateway, account, prompted())).status).to.equal(200)
+    expect((await account.image(prompted())).status).to.equal(200)
     const row = await gateway.db('accounts').where({ id: account.id }).first<{ request_bytes: number }>('request_bytes')
     expect(row.request_bytes, 'what is open by now').to.equal(0)
   })
 
   it('refuse the calls of an account with debt for lack of credits, until it is repaid', async () => {
-    const dear = await chat(gateway, account, prompted('[usage 100 4000000]'), { max_tokens: 2_000_000 })
+    const dear = await account.chat(prompted('[usage 100 4000000]'), { max_tokens: 2_000_000 })
     expect([dear.status, dear.json.usage.balance], dear.text).to.deep.equal([200, 0])
-    expect(await recordOf(gateway.db, dear)).to.include({ credits: 10_000, creditsUncollected: 2001 })
-    const refused = await image(gateway, account, prompted())
+    expect(await gateway.record(dear)).to.include({ credits: 10_000, creditsUncollected: 2001 })
+    const refused = await account.image(prompted())
     expect([refused.status, refused.json.error.type]).to.deep.equal([402, 'insufficient_credits'])
     await aGrant(gateway.db, account.id, { amount: 2100 })
-    expect((await image(gateway, account, prompted())).status).to.equal(200)
+    expect((await account.image(prompted())).status).to.equal(200)
   })
 
   it('bound the open calls of an account, and accept more as these end', async () => {
     await gateway.stopWorker()
-    for (let call = 0; call < 3; call++)
-      expect((await image(gateway, account, prompted(), {}, ASYNC)).status).to.equal(202)
-    const refused = await image(gateway, account, prompted(), {}, ASYNC)
+    for (let call = 0; call < 3; call++) expect((await account.image(prompted(), {}, ASYNC)).status).to.equal(202)
+    const refused = await account.image(prompted(), {}, ASYNC)
     expectLimited(refused)
-    expect(await countsOf(gateway.db, account)).to.include({ charged: 3 })
+    expect(await account.counts()).to.include({ charged: 3 })
     await gateway.startWorker()
     await until('the calls to end', async () => (await outstandingOf(gateway.db, account.id)) === 0)
-    expect((await image(gateway, account, prompted())).status).to.equal(200)
+    expect((await account.image(prompted())).status).to.equal(200)
   })
 
   describe('of an account itself', () => {
     const second = useSecondWeb(gateway)
 
-    const limit = (account: TestAccount, changes: LimitChanges) =>
-      setAccountLimits(gateway.db, null, account.id, changes)
+    const limit = (account: Caller, changes: LimitChanges) => setAccountLimits(gateway.db, null, account.id, changes)
 
-    const countedAt = (account: TestAccount, web: TestWeb = gateway): Promise<Reply> =>
-      get(`${web.url}/v1/key`, account.key)
+    const countedAt = (account: Caller, web: TestWeb = gateway): Promise<Reply> => account.get('/v1/key')
     const left = (reply: Reply) => allowance(reply).slice(0, 2)
 
     it('take the place of the usual rate limit on every process at once, and go on in its window', async () => {
-      const account = await anAccount(gateway.db)
+      const account = await gateway.account()
       expect(left(await countedAt(account))).to.deep.equal(['5', '4'])
       await limit(account, { rateLimit: 8 })
       expect(left(await countedAt(account, second))).to.deep.equal(['8', '6'])
@@ -197,11 +188,11 @@ describe('the limits of the gateway', () => {
       ])
       await limit(account, { rateLimit: null })
       expect(left(await countedAt(account))[0]).to.equal('5')
-      expect(left(await countedAt(await anAccount(gateway.db)))).to.deep.equal(['5', '4'])
+      expect(left(await countedAt(await gateway.account()))).to.deep.equal(['5', '4'])
     })
 
     it('hold a key with a higher limit to that of its account', async () => {
-      const account = await anAccount(gateway.db)
+      const account = await gateway.account()
       await limit(account, { rateLimit: 100 })
       await changeKey(gateway.db, account.keyId, { rateLimit: 50 })
       expect(left(await countedAt(account))).to.deep.equal(['50', '49'])
@@ -212,16 +203,16 @@ describe('the limits of the gateway', () => {
 
     it('take the place of the usual number of open calls', async () => {
       const [more, fewer, usual] = [
-        await anAccount(gateway.db, 1000),
-        await anAccount(gateway.db, 1000),
-        await anAccount(gateway.db, 1000),
+        await gateway.account(1000),
+        await gateway.account(1000),
+        await gateway.account(1000),
       ]
       for (const account of [more, fewer, usual]) await limit(account, { rateLimit: 100 })
       await limit(more, { maxOutstanding: 4 })
       await limit(fewer, { maxOutstanding: 1 })
       await gateway.stopWorker()
       try {
-        const statuses = async (account: TestAccount): Promise<number[]> => {
+        const statuses = async (account: Caller): Promise<number[]> => {
           const replies: Reply[] = []
           for (let call = 0; call < 5; call++)
             replies.push(await image([gateway, second][call % 2]!, account, prompted(), {}, ASYNC))

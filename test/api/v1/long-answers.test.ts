@@ -4,9 +4,8 @@ import { Redis } from 'ioredis'
 import { chatBody as chatSchema } from '../../../src/api/v1/calls/call-schemas.ts'
 import { parseBody } from '../../../src/shared/requests/parse-body.ts'
 import { requestHash } from '../../../src/api/v1/calls/joined-calls.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import { useAccount, useWeb } from '../../support/gateway.ts'
-import { get, post } from '../../../scripts/harness/http.ts'
+import { get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { aStoredChat, readsOnlyTheHead } from '../../support/stored-answers.ts'
 import { CHAT, chatBody, prompted } from '../../../scripts/harness/calling.ts'
@@ -35,8 +34,7 @@ describe('a long answer', function () {
       idempotency: { key, seconds: 600 },
       requestHash: requestHash('chat', body),
     })
-    return (more: object = {}) =>
-      post(`${web.url}${CHAT}`, account.key, { ...body, ...more }, { 'idempotency-key': key })
+    return (more: object = {}) => account.post(CHAT, { ...body, ...more }, { 'idempotency-key': key })
   }
 
   it('is returned to the last character, whatever its length and script', async () => {
@@ -51,7 +49,7 @@ describe('a long answer', function () {
     for (const letters of ['a', '你', '😀"\\'])
       for (const length of lengths) {
         const content = letters.repeat(Math.ceil(length / letters.length))
-        const reply = await get(`${web.url}${await aStoredChat(web.db, account, content)}`, account.key)
+        const reply = await account.get(await aStoredChat(web.db, account, content))
         expect(reply.status).to.equal(200)
         expect(Number(reply.headers.get('content-length'))).to.equal(Buffer.byteLength(reply.text))
         expect(reply.json?.choices[0].message.content === content, `${letters} × ${length}`).to.equal(true)
@@ -70,7 +68,7 @@ describe('a long answer', function () {
     expect(textOf(chunks) === content).to.equal(true)
     expect(chunks.at(-1)!.usage).to.deep.equal(json.json.usage)
     expect(stream.text).to.match(/data: \[DONE\]\n\n$/)
-    expect(await balanceOf(web.db, account.id)).to.equal(999)
+    expect(await account.balance()).to.equal(999)
   })
 
   it('is cut off, and not taken for complete, if its result is deleted while it is read', async () => {
@@ -87,7 +85,7 @@ describe('a long answer', function () {
 
   it('can have a limited number of readers of one account: others get 503, other accounts are served', async () => {
     const path = await aStoredChat(web.db, account, 'x'.repeat(8 * MEGABYTE))
-    const other = await anAccount(web.db, 10)
+    const other = await web.account(10)
     const theirs = await aStoredChat(web.db, other, 'y'.repeat(MEGABYTE))
     const readers: Socket[] = []
     try {
@@ -102,14 +100,11 @@ describe('a long answer', function () {
       expect(Number(refused.headers.get('retry-after'))).to.be.at.least(1)
       expect(refused.headers.get('x-should-retry')).to.equal('true')
       expect(readers.length).to.be.within(24, 64)
-      expect((await get(`${web.url}${theirs}`, other.key)).json.choices[0].message.content).to.have.length(MEGABYTE)
+      expect((await other.get(theirs)).json.choices[0].message.content).to.have.length(MEGABYTE)
     } finally {
       for (const socket of readers) socket.destroy()
     }
     await forgetReads()
-    await until(
-      'the readers that disconnected to be forgotten',
-      async () => (await get(`${web.url}${path}`, account.key)).status === 200,
-    )
+    await until('the readers that disconnected to be forgotten', async () => (await account.get(path)).status === 200)
   })
 })

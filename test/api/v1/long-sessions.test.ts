@@ -1,11 +1,10 @@
 import { expect } from 'chai'
 import { prompted } from '../../../scripts/harness/calling.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { knowsTurns, longestTurn } from '../../support/turns.ts'
 import { useGateway } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 
 /** The longest turn of web, worker and sandbox, which share a thread here, for a body of 10 MB, in ms of CPU. */
 const LONGEST_TURN_MS = 2000
@@ -42,9 +41,9 @@ describe('a long session of an agent', () => {
     const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
     models.push({ id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'claude', model: 'a-claude' }] })
   })
-  let account: TestAccount
+  let account: Caller
   before(async () => {
-    account = await anAccount(gateway.db, 1_000_000)
+    account = await gateway.account(1_000_000)
   })
 
   const ask = (more: Fields): Promise<Reply> =>

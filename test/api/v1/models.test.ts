@@ -2,7 +2,6 @@ import { MODALITIES } from '../../../src/shared/terms/kinds.ts'
 import { expect } from 'chai'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { endpoints } from '../../../src/api/routes.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { useWeb } from '../../support/gateway.ts'
@@ -40,7 +39,7 @@ describe('the models', () => {
   })
   let key: string
   before(async () => {
-    ;({ key } = await anAccount(web.db))
+    ;({ key } = await web.account())
   })
 
   const listed = async (): Promise<Reply['json'][]> => (await get(`${web.url}/v1/models`, key)).json.data
@@ -173,7 +172,7 @@ describe('the models', () => {
     })
 
     it('answers 404 with one sentence for a model that is not there, and one that the key may not call', async () => {
-      const account = await anAccount(web.db)
+      const account = await web.account()
       await changeKey(web.db, account.keyId, { models: ['maker/chat'] })
       const hidden = ['none', 'disabled-image', 'unavailable-image', 'sandbox-chat', 'maker/none', 'maker/chat/', '%zz']
       const replies = await Promise.all(hidden.map((path) => model(path, account.key)))
@@ -254,7 +253,7 @@ describe('the models of a catalogue that says what a credit is worth', () => {
 
   it('have prices in dollars, each of them', async () => {
     const none = Object.fromEntries(DOLLARS.map((field) => [field, '0']))
-    const { key } = await anAccount(web.db)
+    const { key } = await web.account()
     const { data } = (await get(`${web.url}/v1/models`, key)).json
     const pricing = (id: string) => byId(data, id)['pricing']
     expect(pricing('sandbox-chat')).to.deep.equal({

@@ -1,15 +1,13 @@
 import { expect } from 'chai'
 import OpenAI from 'openai'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { get, post } from '../../../scripts/harness/http.ts'
-import { MODERATIONS, callOf, countsOf, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { MODERATIONS, callOf, prompted } from '../../../scripts/harness/calling.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { createLog } from '../../../src/shared/platform/process/log.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import { startWorker } from '../../../src/workers/worker.ts'
 import { PIXEL_URI } from '../../support/pixel.ts'
 import { useGateway } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 
 const FUNDS = 1000
 
@@ -23,13 +21,13 @@ describe('POST /v1/moderations', () => {
       { id: 'fetching', modality: 'moderation', credits: 3, upstreams: at('fetching') },
     )
   })
-  let account: TestAccount
+  let account: Caller
   beforeEach(async () => {
-    account = await anAccount(gateway.db, FUNDS)
+    account = await gateway.account(FUNDS)
   })
 
   const moderate = (input: unknown, more: object = {}, headers: Record<string, string> = {}) =>
-    post(`${gateway.url}${MODERATIONS}`, account.key, { model: 'paid', input, ...more }, headers)
+    account.post(MODERATIONS, { model: 'paid', input, ...more }, headers)
 
   it('judges a text, and charges the price of its model', async () => {
     const reply = await moderate(prompted('violence'))
@@ -41,8 +39,8 @@ describe('POST /v1/moderations', () => {
     expect(results[0].flagged).to.equal(true)
     expect(results[0].categories).to.include({ violence: true, hate: false })
     expect(usage).to.include({ credits: 3, balance: FUNDS - 3 })
-    expect(await movementsOf(gateway.db, reply)).to.deep.equal(['charge -3'])
-    const record = await recordOf(gateway.db, reply)
+    expect(await gateway.movements(reply)).to.deep.equal(['charge -3'])
+    const record = await gateway.record(reply)
     expect(record).to.include({ modality: 'moderation', status: 'succeeded', credits: 3, inputTokens: null })
   })
 
@@ -78,12 +76,12 @@ describe('POST /v1/moderations', () => {
   it('costs nothing where the model is free, and then leaves no ledger entry', async () => {
     const reply = await moderate(prompted(), { model: 'sandbox-moderation' })
     expect(reply.json.usage).to.include({ credits: 0, balance: FUNDS })
-    expect(await movementsOf(gateway.db, reply)).to.deep.equal([])
-    expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', credits: 0, creditsPrecharged: 0 })
+    expect(await gateway.movements(reply)).to.deep.equal([])
+    expect(await gateway.record(reply)).to.include({ status: 'succeeded', credits: 0, creditsPrecharged: 0 })
     const failed = await moderate(prompted('[fail]'), { model: 'sandbox-moderation' })
     expect(failed.status).to.equal(502)
-    expect(await movementsOf(gateway.db, failed)).to.deep.equal([])
-    account = await anAccount(gateway.db)
+    expect(await gateway.movements(failed)).to.deep.equal([])
+    account = await gateway.account()
     expect((await moderate(prompted(), { model: 'sandbox-moderation' })).status, 'without credits').to.equal(200)
   })
 
@@ -100,7 +98,7 @@ describe('POST /v1/moderations', () => {
       expect((await moderate('a', { model })).json.error).to.include({ code: 'unsupported_model', param: 'model' })
     }
     expect((await moderate('a', { model: 'unavailable' })).json.error.code).to.equal('upstream_unavailable')
-    expect(await countsOf(gateway.db, account)).to.include({ charged: 0 })
+    expect(await account.counts()).to.include({ charged: 0 })
   })
 
   it('is stored: it can be fetched again, and its retry is not charged again', async () => {
@@ -109,18 +107,17 @@ describe('POST /v1/moderations', () => {
     const first = await moderate(input, {}, headers)
     const again = await moderate(input, {}, headers)
     expect([again.text, again.headers.get('idempotent-replayed')]).to.deep.equal([first.text, 'true'])
-    const fetched = await get(`${gateway.url}/v1/calls/${publicId('call', callOf(first))}`, account.key)
+    const fetched = await account.get(`/v1/calls/${publicId('call', callOf(first))}`)
     expect(fetched.text).to.equal(first.text)
     const accepted = await moderate(prompted(), {}, { prefer: 'respond-async' })
     expect(accepted.status).to.equal(202)
-    const later = await get(`${gateway.url}${accepted.headers.get('location')}?wait=10`, account.key)
+    const later = await account.get(`${accepted.headers.get('location')}?wait=10`)
     expect(later.json.results).to.have.length(1)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - 6)
+    expect(await account.balance()).to.equal(FUNDS - 6)
   })
 
   it('is quoted at what it is charged', async () => {
-    const ask = (body: object) =>
-      post(`${gateway.url}/v1/quotes`, account.key, { endpoint: MODERATIONS, body: { input: 'a', ...body } })
+    const ask = (body: object) => account.post('/v1/quotes', { endpoint: MODERATIONS, body: { input: 'a', ...body } })
     expect((await ask({ model: 'paid' })).json).to.include({ credits: 3, minimum: 3, maximum: 3, affordable: true })
     expect((await ask({})).json).to.include({ model: 'sandbox-moderation', credits: 0, affordable: true })
   })
@@ -136,7 +133,7 @@ describe('POST /v1/moderations', () => {
         const reply = await moderate(picture('http://inside.example/a.png'), { model })
         expect(reply.status, reply.text).to.equal(502)
         expect(reply.json.error.message).to.match(/^image_url: The image could not be fetched/)
-        expect(await movementsOf(gateway.db, reply)).to.deep.equal(['charge -3', 'refund 3'])
+        expect(await gateway.movements(reply)).to.deep.equal(['charge -3', 'refund 3'])
       }
     } finally {
       await worker.stop()
@@ -145,7 +142,7 @@ describe('POST /v1/moderations', () => {
   })
 
   it('is listed with its price and where it is called', async () => {
-    const { json } = await get(`${gateway.url}/v1/models/paid`, account.key)
+    const { json } = await account.get('/v1/models/paid')
     expect(json).to.deep.include({
       modality: 'moderation',
       credits: 3,

@@ -7,8 +7,7 @@ import OpenAI, {
   NotFoundError,
   RateLimitError,
 } from 'openai'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import { countsOf, prompted } from '../../../scripts/harness/calling.ts'
+import { prompted } from '../../../scripts/harness/calling.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 import { refusal as refusalOf } from './support/errors.ts'
@@ -49,7 +48,7 @@ describe("OpenAI's own SDK", () => {
     expect(await refusal(client({ apiKey: 'tg_nonsense' }).models.list()))
       .to.be.an.instanceOf(AuthenticationError)
       .and.include({ status: 401, code: 'unauthorized' })
-    const empty = await anAccount(gateway.db)
+    const empty = await gateway.account()
     expect(
       await refusal(client({ apiKey: empty.key }).images.generate({ model: 'sandbox-image', prompt: 'x' })),
     ).to.include({ status: 402, code: 'insufficient_credits' })
@@ -63,14 +62,14 @@ describe("OpenAI's own SDK", () => {
   })
 
   it('does not retry what would fail again: a refusal, an empty balance, an upstream that failed', async () => {
-    const empty = await anAccount(gateway.db)
+    const empty = await gateway.account()
     await refusal(client({ apiKey: empty.key, maxRetries: 3 }).images.generate({ model: 'sandbox-image', prompt: 'x' }))
-    expect((await countsOf(gateway.db, empty)).calls).to.equal(1)
+    expect((await empty.counts()).calls).to.equal(1)
     const prompt = prompted('[status 500]')
     await refusal(client({ maxRetries: 3 }).images.generate({ model: 'sandbox-image', prompt }))
     expect(gateway.sandbox.journal(prompt).length).to.equal(1)
     await refusal(client({ maxRetries: 3 }).images.generate({ model: 'unavailable-image', prompt: 'x' }))
-    expect((await countsOf(gateway.db, account)).calls).to.equal(2)
+    expect((await account.counts()).calls).to.equal(2)
   })
 
   it('with a time-out shorter than the chat gets its answer on the last attempt: one charge, one bill', async () => {
@@ -95,7 +94,7 @@ describe("OpenAI's own SDK", () => {
     expect(attempts).to.equal(3)
     expect(answer.choices[0]!.message.content).to.equal('at last')
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(9999)
-    expect(await countsOf(gateway.db, account)).to.deep.include({ calls: 1, charged: 1 })
+    expect(await account.balance()).to.equal(9999)
+    expect(await account.counts()).to.deep.include({ calls: 1, charged: 1 })
   })
 })

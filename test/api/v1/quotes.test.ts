@@ -1,23 +1,13 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { post } from '../../../scripts/harness/http.ts'
-import {
-  CHAT,
-  IMAGES,
-  MODERATIONS,
-  RERANK,
-  VIDEOS,
-  chatBody,
-  countsOf,
-  recordOf,
-} from '../../../scripts/harness/calling.ts'
+import { CHAT, IMAGES, MODERATIONS, RERANK, VIDEOS, chatBody } from '../../../scripts/harness/calling.ts'
 import { inSoak, report, seed } from '../../crash/scale.ts'
 import { chatBodies } from '../../upstreams/support/chat-bodies.ts'
 import { pricedModels } from './support/priced-models.ts'
 import { useGateway } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 
 const QUOTES = '/v1/quotes'
 
@@ -73,15 +63,15 @@ describe('POST /v1/quotes', () => {
     await gateway.stopWorker()
   })
 
-  const quote = ({ key }: Pick<TestAccount, 'key'>, asked: object): Promise<Reply> =>
+  const quote = ({ key }: Pick<Caller, 'key'>, asked: object): Promise<Reply> =>
     post(`${gateway.url}${QUOTES}`, key, asked)
 
   /** A call that nobody waits for. */
-  const call = ({ key }: TestAccount, { endpoint, body }: Asked): Promise<Reply> =>
+  const call = ({ key }: Caller, { endpoint, body }: Asked): Promise<Reply> =>
     post(`${gateway.url}${endpoint}`, key, body, { prefer: 'respond-async' })
 
   it('says what a call would be charged, at most and at least, and whether that could be paid', async () => {
-    const account = await anAccount(gateway.db, 100)
+    const account = await gateway.account(100)
     const body = { model: 'priced-video', prompt: 'a fox', duration: 4, resolution: '1080p' }
     const { status, json } = await quote(account, { endpoint: VIDEOS, body })
     expect(status).to.equal(200)
@@ -94,10 +84,10 @@ describe('POST /v1/quotes', () => {
   })
 
   it('does not count expired, owed or missing credits as affordable', async () => {
-    const spent = await anAccount(gateway.db, [{ amount: 500, days: -1 }, { amount: 39 }])
-    const owing = await anAccount(gateway.db, 500)
+    const spent = await gateway.account([{ amount: 500, days: -1 }, { amount: 39 }])
+    const owing = await gateway.account(500)
     await gateway.db('accounts').where({ id: owing.id }).update({ debt: 1 })
-    const exact = await anAccount(gateway.db, 40)
+    const exact = await gateway.account(40)
     const asked = { endpoint: IMAGES, body: { model: 'sandbox-image', prompt: 'a fox' } }
     for (const [account, affordable] of [
       [spent, false],
@@ -111,14 +101,14 @@ describe('POST /v1/quotes', () => {
 
   it('is what the call then charges or refuses, for any body, and leaves no record or charge', async () => {
     const counts = { charged: 0, refused: 0 }
-    let account = await anAccount(gateway.db, 1e9)
+    let account = await gateway.account(1e9)
     let quotes = 0
     await fc.assert(
       fc.asyncProperty(requests, async (asked) => {
-        if (++quotes % PER_ACCOUNT === 0) account = await anAccount(gateway.db, 1e9)
-        const before = await countsOf(gateway.db, account)
+        if (++quotes % PER_ACCOUNT === 0) account = await gateway.account(1e9)
+        const before = await account.counts()
         const quoted = await quote(account, asked)
-        expect(await countsOf(gateway.db, account), 'a quote left something').to.deep.equal(before)
+        expect(await account.counts(), 'a quote left something').to.deep.equal(before)
         const called = await call(account, asked)
         if (quoted.status !== 200) {
           counts.refused++
@@ -131,7 +121,7 @@ describe('POST /v1/quotes', () => {
         }
         counts.charged++
         expect(called.status, called.text).to.equal(202)
-        const record = await recordOf(gateway.db, called)
+        const record = await gateway.record(called)
         expect(record).to.include({ creditsPrecharged: quoted.json.credits, priceVersion: quoted.json.priceVersion })
       }),
       { numRuns: BODIES, seed },
@@ -142,7 +132,7 @@ describe('POST /v1/quotes', () => {
   }).timeout(180_000 + 200 * BODIES)
 
   it('refuses what is no quote, and names the field', async () => {
-    const account = await anAccount(gateway.db, 100)
+    const account = await gateway.account(100)
     const body = chatBody('hello')
     const refusals: [unknown, string, string | null][] = [
       [{ body }, 'invalid_request', 'endpoint'],
@@ -158,13 +148,13 @@ describe('POST /v1/quotes', () => {
       expect([json.error.type, json.error.param], JSON.stringify(asked)).to.deep.equal([type, param])
       expect(headers.get('x-call-id')).to.equal(null)
     }
-    expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
+    expect(await account.counts()).to.include({ calls: 0 })
   })
 
   it('refuses an X-Max-Credits that the call would be refused for, and obeys none', async () => {
-    const account = await anAccount(gateway.db, 100)
+    const account = await gateway.account(100)
     const asked = { endpoint: IMAGES, body: { model: 'sandbox-image', prompt: 'a fox' } }
-    const quoteUnder = (most: string) => post(`${gateway.url}${QUOTES}`, account.key, asked, { 'X-Max-Credits': most })
+    const quoteUnder = (most: string) => account.post(QUOTES, asked, { 'X-Max-Credits': most })
     for (const bad of ['', '-1', '1.5', 'all']) {
       const { status, json } = await quoteUnder(bad)
       expect([status, json.error.type, json.error.param]).to.deep.equal([400, 'invalid_request', 'X-Max-Credits'])
@@ -173,7 +163,7 @@ describe('POST /v1/quotes', () => {
   })
 
   it('has a limit of its own, 600 a minute', async () => {
-    const account = await anAccount(gateway.db, 100)
+    const account = await gateway.account(100)
     const { headers } = await quote(account, { endpoint: CHAT, body: chatBody('hello') })
     expect(headers.get('x-ratelimit-limit-requests')).to.equal('600')
     expect(headers.get('x-ratelimit-remaining-requests')).to.equal('599')

@@ -1,8 +1,7 @@
 import { createCohere } from '@ai-sdk/cohere'
 import { rerank } from 'ai'
 import { expect } from 'chai'
-import { get, post } from '../../../scripts/harness/http.ts'
-import { RERANK, callOf, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { RERANK, callOf, prompted } from '../../../scripts/harness/calling.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 
@@ -22,9 +21,8 @@ describe('POST /v1/rerank', () => {
   const account = useAccount(gateway, FUNDS)
 
   const rank = (more: object = {}, headers: Record<string, string> = {}) =>
-    post(
-      `${gateway.url}${RERANK}`,
-      account.key,
+    account.post(
+      RERANK,
       { model: 'sandbox-rerank', query: prompted('red fox snow'), documents: DOCUMENTS, ...more },
       headers,
     )
@@ -42,8 +40,8 @@ describe('POST /v1/rerank', () => {
       expect(usage).to.have.all.keys('total_tokens', 'credits', 'balance')
       expect(usage).to.include({ credits: 2, balance: FUNDS - 2 })
       expect(usage.total_tokens).to.be.above(0)
-      expect(await movementsOf(gateway.db, reply)).to.deep.equal(['charge -2'])
-      expect(await recordOf(gateway.db, reply)).to.include({ modality: 'rerank', credits: 2, status: 'succeeded' })
+      expect(await gateway.movements(reply)).to.deep.equal(['charge -2'])
+      expect(await gateway.record(reply)).to.include({ modality: 'rerank', credits: 2, status: 'succeeded' })
       const best = await rank({ model, top_n: 2, return_documents: true })
       expect(best.json.results.map(({ document }: { document: object }) => document)).to.deep.equal([
         { text: DOCUMENTS[1] },
@@ -86,7 +84,7 @@ describe('POST /v1/rerank', () => {
       expect(reply.json.usage.credits, `${count}`).to.equal(credits)
       expect(reply.json.meta.billed_units.search_units).to.equal(credits / 2)
       const body = { model: 'sandbox-rerank', query: 'a', ...of(count) }
-      const quote = await post(`${gateway.url}/v1/quotes`, account.key, { endpoint: RERANK, body })
+      const quote = await account.post('/v1/quotes', { endpoint: RERANK, body })
       expect(quote.json).to.include({ credits, minimum: credits, maximum: credits })
     }
   })
@@ -127,7 +125,7 @@ describe('POST /v1/rerank', () => {
   })
 
   it('is listed with its price and where it is called', async () => {
-    const { json } = await get(`${gateway.url}/v1/models/by-500`, account.key)
+    const { json } = await account.get('/v1/models/by-500')
     expect(json).to.deep.include({
       modality: 'rerank',
       credits: 2,

@@ -6,13 +6,13 @@ import { allOf } from '../../../src/shared/identity/members.ts'
 import { Redis } from 'ioredis'
 import { createKey, revokeKey } from '../../../src/shared/identity/api-keys.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { exchange } from '../middleware/sockets.ts'
-import { CHAT, IMAGES, countsOf, image, recordOf, changeCall } from '../../../scripts/harness/calling.ts'
+import { CHAT, IMAGES, image, changeCall } from '../../../scripts/harness/calling.ts'
 
 const IDEMPOTENT = { 'idempotency-key': 'paid before' }
 
@@ -65,8 +65,8 @@ describe('a revoked or suspended key', () => {
   })
   after(() => redis.disconnect())
   beforeEach(async () => {
-    expect((await image(gateway, account, 'paid', {}, IDEMPOTENT)).status).to.equal(200)
-    const left = await image(gateway, account, 'left', {}, { 'x-stainless-retry-count': '0' })
+    expect((await account.image('paid', {}, IDEMPOTENT)).status).to.equal(200)
+    const left = await account.image('left', {}, { 'x-stainless-retry-count': '0' })
     await changeCall(gateway.db, left, { abandoned_at: gateway.db.fn.now() })
   })
 
@@ -78,11 +78,11 @@ describe('a revoked or suspended key', () => {
     })
 
   /** How many requests of the account were counted in this window. */
-  const requestsOf = async ({ id }: TestAccount): Promise<number> =>
+  const requestsOf = async ({ id }: Caller): Promise<number> =>
     Number(await redis.get(`${gateway.config.REDIS_PREFIX}:limit:calls:${id}`))
 
   it('is refused for every request once it is revoked, which records no call', async () => {
-    const before = await countsOf(gateway.db, account)
+    const before = await account.counts()
     await revokeKey(gateway.db, allOf(account.id), account.keyId)
     for (const [what, asked] of Object.entries(REQUESTS)) {
       const reply = await request(asked)
@@ -90,7 +90,7 @@ describe('a revoked or suspended key', () => {
       for (const name of ['x-call-id', ...ALLOWANCE, 'idempotent-replayed'])
         expect(reply.headers.get(name), `${what}: ${name}`).to.equal(null)
     }
-    expect(await countsOf(gateway.db, account)).to.deep.equal(before)
+    expect(await account.counts()).to.deep.equal(before)
   })
 
   it('is refused for every request while its account is suspended, and accepted afterwards', async () => {
@@ -100,7 +100,7 @@ describe('a revoked or suspended key', () => {
     for (const [what, asked] of Object.entries(REQUESTS)) {
       const refused = await request(asked)
       expect([refused.status, refused.json.error.type], what).to.deep.equal([403, 'account_suspended'])
-      expect(await recordOf(gateway.db, refused)).to.include({ status: 'rejected', errorType: 'account_suspended' })
+      expect(await gateway.record(refused)).to.include({ status: 'rejected', errorType: 'account_suspended' })
       for (const name of ALLOWANCE) expect(refused.headers.get(name), `${what}: ${name}`).to.equal(null)
     }
     await setAccountStatus(gateway.db, null, account.id, 'active')
@@ -114,7 +114,7 @@ describe('a revoked or suspended key', () => {
       [account.keyId, account.key],
       [id, secret],
     ] as const) {
-      const before = await countsOf(gateway.db, account)
+      const before = await account.counts()
       const { path, body } = REQUESTS["an SDK's retry of a call that nobody waits for"]!
       const counted = await requestsOf(account)
       const late = beginRequest(`${gateway.url}${path}`, {
@@ -129,7 +129,7 @@ describe('a revoked or suspended key', () => {
       expect(statusCode).to.equal(401)
       for (const name of ['x-call-id', ...ALLOWANCE, 'idempotent-replayed'])
         expect(headers[name], name).to.equal(undefined)
-      expect(await countsOf(gateway.db, account)).to.deep.equal(before)
+      expect(await account.counts()).to.deep.equal(before)
     }
   })
 

@@ -2,19 +2,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import type OpenAI from 'openai'
 import { prompted } from '../../../scripts/harness/calling.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { balanceOf } from '../../../scripts/harness/factories.ts'
 import { callOfResponse } from '../../../src/shared/chat/responses/response.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { useGateway } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 import { clientOf, refusal, addDialects } from './support/responses.ts'
 import type { Asked } from './support/responses.ts'
 
 describe('a response that is stored', () => {
   const gateway = useGateway({ MAX_DIALECT_BODY_BYTES: '2000000' }, addDialects)
-  let account: TestAccount
+  let account: Caller
   before(async () => {
-    account = await anAccount(gateway.db, 1_000_000)
+    account = await gateway.account(1_000_000)
   })
 
   const client = (key = account.key): OpenAI => clientOf(gateway, key)
@@ -73,7 +73,7 @@ describe('a response that is stored', () => {
     const deleted = await ask(prompted('[answer deleted]'))
     expect(await client().responses.retrieve(unstored.id)).to.include({ id: unstored.id })
     await client().responses.delete(deleted.id)
-    const other = await anAccount(gateway.db, 100_000)
+    const other = await gateway.account(100_000)
     const balances = await Promise.all([account.id, other.id].map((id) => balanceOf(gateway.db, id)))
     for (const [key, id] of [
       [other.key, mine.id],
@@ -121,7 +121,7 @@ describe('a response that is stored', () => {
       const next = await ask(prompted('[answer next]'), { model, previous_response_id: begun.id })
       expect(next.output_text).to.equal('next')
 
-      const before = await balanceOf(gateway.db, account.id)
+      const before = await account.balance()
       const prompt = prompted('[tokens 20] [hang-after 5]')
       const hanging = await ask(prompt, { model, background: true })
       await until('the upstream to be asked', () => gateway.sandbox.journal(prompt).length > 0)
@@ -130,14 +130,14 @@ describe('a response that is stored', () => {
       const cancelled = await client().responses.cancel(hanging.id)
       expect(cancelled.status).to.equal('cancelled')
       expect(await client().responses.retrieve(hanging.id)).to.include({ status: 'cancelled' })
-      expect(await balanceOf(gateway.db, account.id)).to.be.below(before)
+      expect(await account.balance()).to.be.below(before)
     }
     const streamed = client().responses.create({ model: 'native', input: 'a', background: true, stream: true })
     expect((await refusal(streamed)).status).to.equal(400)
   })
 
   it('is cancelled, and stays so, where it had not begun, and costs nothing', async () => {
-    const before = await balanceOf(gateway.db, account.id)
+    const before = await account.balance()
     await gateway.stopWorker()
     try {
       const queued = await ask(prompted('[answer never]'), { model: 'native', background: true })
@@ -147,12 +147,12 @@ describe('a response that is stored', () => {
     } finally {
       await gateway.startWorker()
     }
-    expect(await balanceOf(gateway.db, account.id)).to.equal(before)
+    expect(await account.balance()).to.equal(before)
   })
 
   it('is paid from its input on if an upstream was sent it, at whichever moment it is cancelled', async () => {
     const asked = Array.from({ length: 20 }, async (_one, ms) => {
-      const own = await anAccount(gateway.db, 1_000_000)
+      const own = await gateway.account(1_000_000)
       const prompt = prompted('[hang-after 5]')
       const input = `${prompt} ${'many words '.repeat(2000)}`
       const { id } = await client(own.key).responses.create({
@@ -163,7 +163,7 @@ describe('a response that is stored', () => {
       await pause(ms)
       expect((await client(own.key).responses.cancel(id)).status).to.equal('cancelled')
       const wasSent = () => gateway.sandbox.journal(prompt).length > 0
-      if ((await balanceOf(gateway.db, own.id)) === 1_000_000) {
+      if ((await own.balance()) === 1_000_000) {
         expect(wasSent(), `cancelled after ${ms} ms`).to.equal(false)
         return
       }
@@ -176,7 +176,7 @@ describe('a response that is stored', () => {
 
   it('is not gone on with where all of it is longer than a body may be', async () => {
     const long = `[answer long] ${'x'.repeat(1_200_000)}`
-    const rich = await anAccount(gateway.db, 1_000_000_000)
+    const rich = await gateway.account(1_000_000_000)
     const asking = (previous: string | null) =>
       client(rich.key).responses.create({
         model: 'native',

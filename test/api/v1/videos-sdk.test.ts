@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import OpenAI, { APIError, toFile } from 'openai'
 import { prompted } from '../../../scripts/harness/calling.ts'
-import { balanceOf } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { PIXEL as PIXEL_TEXT, PIXEL_URI } from '../../support/pixel.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
@@ -44,7 +43,7 @@ describe("videos of OpenAI's own SDK", () => {
     expect(await client().videos.delete(begun.id)).to.include({ id: begun.id, object: 'video.deleted', deleted: true })
     expect(await refusal(client().videos.retrieve(begun.id))).to.include({ status: 404, code: 'not_found' })
     expect(await refusal(client().videos.downloadContent(begun.id))).to.include({ status: 404 })
-    expect(await balanceOf(gateway.db, account.id)).to.equal(9500)
+    expect(await account.balance()).to.equal(9500)
   })
 
   for (const [what, reference] of [
@@ -68,7 +67,7 @@ describe("videos of OpenAI's own SDK", () => {
     const ended = await untilEnded(begun.id)
     expect(ended.status).to.equal('failed')
     expect(ended.error!.message).to.contain('The uploaded file')
-    expect(await balanceOf(gateway.db, account.id)).to.equal(10_000)
+    expect(await account.balance()).to.equal(10_000)
     for (const bytes of [Buffer.alloc(0), Buffer.from('no picture')]) {
       const none = await toFile(bytes, 'pixel.png', { type: 'image/png' })
       expect(
@@ -89,6 +88,6 @@ describe("videos of OpenAI's own SDK", () => {
     expect((await send('pixel.png')).id).to.equal(first.id)
     expect(await refusal(send('other.png', Buffer.concat([PIXEL, PIXEL])))).to.include({ status: 422 })
     await untilEnded(first.id)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(9750)
+    expect(await account.balance()).to.equal(9750)
   })
 })

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import { movementsOf, prompted, VIDEOS, changeCall } from '../../../scripts/harness/calling.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import { prompted, VIDEOS, changeCall } from '../../../scripts/harness/calling.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
@@ -81,10 +80,10 @@ describe('videos in the form of OpenAI', () => {
     })
     expect(completedAt).to.be.within(createdAt, Date.now() / 1000)
     expect(ended.headers.get('x-credits')).to.equal('250')
-    expect(await movementsOf(gateway.db, begun)).to.deep.equal(['charge -250'])
+    expect(await gateway.movements(begun)).to.deep.equal(['charge -250'])
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
     expect(JSON.stringify(gateway.sandbox.journal(prompt)[0]!.body)).to.contain('"size":"1280x720"')
-    const same = await get(`${gateway.url}/v1/calls/${id.slice('video_'.length)}`, account.key)
+    const same = await account.get(`/v1/calls/${id.slice('video_'.length)}`)
     expect(same.json).to.include({ ok: true })
     const content = await fetch(at(`/${id}/content`), { headers: { authorization: `Bearer ${account.key}` } })
     const media = await fetch(new URL(new URL(same.json.data[0].url).pathname, gateway.url))
@@ -195,7 +194,7 @@ describe('videos in the form of OpenAI', () => {
   it('are listed with those of the other endpoint, page by page, in both orders', async () => {
     const ids: string[] = []
     for (let nth = 0; nth < 2; nth++) ids.unshift(await made())
-    const other = await post(`${gateway.url}${VIDEOS}`, account.key, { model: 'sandbox-video', prompt: prompted() })
+    const other = await account.post(VIDEOS, { model: 'sandbox-video', prompt: prompted() })
     ids.unshift(`video_${other.headers.get('x-call-id')}`)
     await create({ model: 'nothing' })
     const page = async (query: string) => (await get(at(`?${query}`), account.key)).json
@@ -216,7 +215,7 @@ describe('videos in the form of OpenAI', () => {
 
   it("are their account's own: of another one's nothing is seen, fetched or deleted", async () => {
     const id = await made()
-    const other = await anAccount(gateway.db, 1000)
+    const other = await gateway.account(1000)
     for (const method of ['GET', 'DELETE'])
       expect((await send(method, at(`/${id}`), { key: other.key })).status, method).to.equal(404)
     expect((await get(at(`/${id}/content`), other.key)).status).to.equal(404)
@@ -241,7 +240,7 @@ describe('videos in the form of OpenAI', () => {
     gateway.sandbox.release(fields.prompt)
     await untilEnded(first.json.id)
     expect((await create(fields, headers)).json).to.include({ id: first.json.id, status: 'completed' })
-    expect(await balanceOf(gateway.db, account.id)).to.equal(9750)
+    expect(await account.balance()).to.equal(9750)
   })
 
   it('are joined by the numbered retry of a client that left before its answer', async () => {
@@ -251,7 +250,7 @@ describe('videos in the form of OpenAI', () => {
     const again = await create(fields, { 'x-stainless-retry-count': '1' })
     expect(again.json.id).to.equal(first.json.id)
     expect(again.headers.get('idempotent-replayed')).to.equal('true')
-    expect(await balanceOf(gateway.db, account.id)).to.equal(9750)
+    expect(await account.balance()).to.equal(9750)
   })
 
   it('tell their end to the address that their request names', async () => {

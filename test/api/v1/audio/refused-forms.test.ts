@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { TRANSCRIPTIONS, countsOf } from '../../../../scripts/harness/calling.ts'
+import { TRANSCRIPTIONS } from '../../../../scripts/harness/calling.ts'
 import { until } from '../../../../scripts/harness/until.ts'
 import { silence } from '../../../shared/media-files/fixtures.ts'
 import { emptyTracks, openParents } from '../../../shared/media-files/worst-cases.ts'
@@ -55,7 +55,7 @@ describe('a transcription that cannot be', () => {
     it(`is refused with ${what}, before any charge`, async () => {
       const { status, json, text } = await refusedOf([MODEL, ...fields])
       expect([status, json.error.type, json.error.param], text).to.deep.equal([400, 'invalid_request', param])
-      expect((await countsOf(gateway.db, account)).entries).to.equal(1)
+      expect((await account.counts()).entries).to.equal(1)
     })
   }
 

@@ -1,8 +1,7 @@
 import { expect } from 'chai'
 import OpenAI from 'openai'
-import { balanceOf } from '../../../../scripts/harness/factories.ts'
-import { begin, get, post } from '../../../../scripts/harness/http.ts'
-import { SPEECH, movementsOf, prompted, recordOf } from '../../../../scripts/harness/calling.ts'
+import { begin } from '../../../../scripts/harness/http.ts'
+import { SPEECH, prompted } from '../../../../scripts/harness/calling.ts'
 import { eventually } from '../../../../scripts/harness/until.ts'
 import { useAccount, useGateway } from '../../../support/gateway.ts'
 
@@ -16,7 +15,7 @@ describe('POST /v1/audio/speech', () => {
   const account = useAccount(gateway, FUNDS)
 
   const speak = (input: unknown, more: object = {}, headers: Record<string, string> = {}) =>
-    post(`${gateway.url}${SPEECH}`, account.key, { model: 'sandbox-speech', voice: 'alloy', input, ...more }, headers)
+    account.post(SPEECH, { model: 'sandbox-speech', voice: 'alloy', input, ...more }, headers)
   const client = () => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, maxRetries: 0 })
 
   /** The answer's bytes as far as they came, and whether it ended as a whole one. */
@@ -46,7 +45,7 @@ describe('POST /v1/audio/speech', () => {
     expect(response.headers.get('x-credits')).to.equal(String(cost))
     expect(response.headers.get('x-balance')).to.equal(String(FUNDS - cost))
     await eventually(async () => {
-      const record = await recordOf(gateway.db, { headers: response.headers } as never)
+      const record = await gateway.record({ headers: response.headers } as never)
       expect(record).to.include({ modality: 'speech', status: 'succeeded', credits: cost, creditsPrecharged: cost })
     })
   })
@@ -83,7 +82,7 @@ describe('POST /v1/audio/speech', () => {
     expect([response.status, isWhole]).to.deep.equal([200, false])
     expect(bytes).to.be.above(0)
     await eventually(async () => {
-      const record = await recordOf(gateway.db, { headers: response.headers } as never)
+      const record = await gateway.record({ headers: response.headers } as never)
       expect(record).to.include({ status: 'succeeded', credits: priceOf(Array.from(text).length) })
     })
   })
@@ -92,9 +91,9 @@ describe('POST /v1/audio/speech', () => {
     for (const words of ['[status 500]', '[reset]', '[empty]', '[garbage]', '[reset-after 0]']) {
       const reply = await speak(prompted(words))
       expect([reply.status, reply.json?.error.type], words).to.deep.equal([502, 'upstream_failed'])
-      expect(await movementsOf(gateway.db, reply)).to.have.length(2)
+      expect(await gateway.movements(reply)).to.have.length(2)
     }
-    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
+    expect(await account.balance()).to.equal(FUNDS)
   })
 
   it('is not stored: whoever comes back for it gets 410, and is not charged again', async () => {
@@ -104,9 +103,9 @@ describe('POST /v1/audio/speech', () => {
     expect([again.status, again.json.error.type]).to.deep.equal([410, 'result_expired'])
     expect(again.headers.get('idempotent-replayed')).to.equal('true')
     expect(again.headers.get('x-call-id')).to.equal(response.headers.get('x-call-id'))
-    const fetched = await get(`${gateway.url}/v1/calls/${response.headers.get('x-call-id')}`, account.key)
+    const fetched = await account.get(`/v1/calls/${response.headers.get('x-call-id')}`)
     expect(fetched.status).to.equal(410)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - priceOf(11))
+    expect(await account.balance()).to.equal(FUNDS - priceOf(11))
   })
 
   it('gives a request that joins it 410, and is charged once', async () => {
@@ -114,7 +113,7 @@ describe('POST /v1/audio/speech', () => {
     const text = prompted('[chunks 4 300]')
     const [first, second] = await Promise.all([listen(text, {}, headers), listen(text, {}, headers)])
     expect([first.response.status, second.response.status]).to.have.members([200, 410])
-    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - priceOf(Array.from(text).length))
+    expect(await account.balance()).to.equal(FUNDS - priceOf(Array.from(text).length))
   })
 
   it('goes on for a client that leaves, and is charged in full', async () => {
@@ -128,7 +127,7 @@ describe('POST /v1/audio/speech', () => {
     )
     leaving.abort()
     await eventually(async () => {
-      const record = await recordOf(gateway.db, { headers: response.headers } as never)
+      const record = await gateway.record({ headers: response.headers } as never)
       expect(record).to.include({ status: 'succeeded', credits: priceOf(Array.from(text).length) })
     })
   })
@@ -147,7 +146,7 @@ describe('POST /v1/audio/speech', () => {
 
   it('is quoted at what it is charged', async () => {
     const body = { model: 'sandbox-speech', voice: 'x', input: 'Hello there', instructions: 'Slowly.' }
-    const { json } = await post(`${gateway.url}/v1/quotes`, account.key, { endpoint: SPEECH, body })
+    const { json } = await account.post('/v1/quotes', { endpoint: SPEECH, body })
     expect(json).to.include({ credits: priceOf(18), minimum: priceOf(18) })
   })
 })

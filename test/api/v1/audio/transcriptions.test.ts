@@ -1,10 +1,7 @@
 import { expect } from 'chai'
 import OpenAI, { toFile } from 'openai'
-import { anAccount, balanceOf } from '../../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
-import { get } from '../../../../scripts/harness/http.ts'
-import { TRANSCRIPTIONS, callOf, movementsOf, prompted, recordOf } from '../../../../scripts/harness/calling.ts'
+import { TRANSCRIPTIONS, callOf, prompted } from '../../../../scripts/harness/calling.ts'
 import { eventually, until } from '../../../../scripts/harness/until.ts'
 import { publicId } from '../../../../src/shared/platform/ids.ts'
 import { RECORDINGS, recording, silence } from '../../../shared/media-files/fixtures.ts'
@@ -12,6 +9,7 @@ import type { Field } from './send-form.ts'
 import { sendForm } from './send-form.ts'
 import { uploadsLeft } from '../../forms/form-server.ts'
 import { useGateway } from '../../../support/gateway.ts'
+import type { Caller } from '../../../support/caller.ts'
 
 const FUNDS = 1_000_000
 const PER_SECOND = 2
@@ -25,9 +23,9 @@ describe('POST /v1/audio/transcriptions', () => {
       { ...model, id: 'english-alone', upstreams: [{ ...upstream, drop: ['language'] }] },
     )
   })
-  let account: TestAccount
+  let account: Caller
   beforeEach(async () => {
-    account = await anAccount(gateway.db, FUNDS)
+    account = await gateway.account(FUNDS)
   })
   afterEach(async () => {
     await eventually(async () => {
@@ -55,8 +53,8 @@ describe('POST /v1/audio/transcriptions', () => {
       credits: 5 * PER_SECOND,
       balance: FUNDS - 5 * PER_SECOND,
     })
-    expect(await movementsOf(gateway.db, reply)).to.deep.equal([`charge -${5 * PER_SECOND}`])
-    const record = await recordOf(gateway.db, reply)
+    expect(await gateway.movements(reply)).to.deep.equal([`charge -${5 * PER_SECOND}`])
+    const record = await gateway.record(reply)
     expect(record).to.include({ modality: 'transcription', status: 'succeeded', creditsPrecharged: 10, credits: 10 })
   })
 
@@ -106,7 +104,7 @@ describe('POST /v1/audio/transcriptions', () => {
     expect(verbose.words).to.have.length(5)
     const translated = await translations.create({ model, prompt, file: await file(), response_format: 'verbose_json' })
     expect(translated).to.deep.include({ task: 'translate', text: 'Hello there, my old friend.' })
-    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - 6 * 8 * PER_SECOND)
+    expect(await account.balance()).to.equal(FUNDS - 6 * 8 * PER_SECOND)
   })
 
   it('tells credits and balance of what is no JSON in headers', async () => {
@@ -142,7 +140,7 @@ describe('POST /v1/audio/transcriptions', () => {
       const { status, json } = await sendTo([['model', model], ['file', silence(1)], ...fields])
       expect([status, json.error.type, json.error.param]).to.deep.equal([400, 'invalid_request', param])
     }
-    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
+    expect(await account.balance()).to.equal(FUNDS)
   })
 
   it('takes `timestamp_granularities` with brackets and without (E3.7)', async () => {
@@ -171,8 +169,8 @@ describe('POST /v1/audio/transcriptions', () => {
     ]
     const translation = await sendTo(fields, headers, '/v1/audio/translations')
     expect(translation.json.error.type).to.equal('idempotency_conflict')
-    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - 10)
-    const fetched = await get(`${gateway.url}/v1/calls/${publicId('call', callOf(first))}`, account.key)
+    expect(await account.balance()).to.equal(FUNDS - 10)
+    const fetched = await account.get(`/v1/calls/${publicId('call', callOf(first))}`)
     expect([fetched.status, fetched.text, fetched.headers.get('content-type')]).to.deep.equal([
       200,
       first.text,
@@ -185,7 +183,7 @@ describe('POST /v1/audio/transcriptions', () => {
       const reply = await transcribe([['prompt', prompted(words)]])
       expect([reply.status, reply.json.error.type], words).to.deep.equal([502, 'upstream_failed'])
     }
-    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
+    expect(await account.balance()).to.equal(FUNDS)
   })
 
   it('is refunded where its file was lost on the way', async () => {
@@ -206,7 +204,7 @@ describe('POST /v1/audio/transcriptions', () => {
   it('is refused at more than X-Max-Credits, and where the balance is too low, before any charge', async () => {
     const dear = await transcribe([], silence(5), { 'x-max-credits': '9' })
     expect([dear.status, dear.json.error.type]).to.deep.equal([422, 'price_above_limit'])
-    account = await anAccount(gateway.db, 9)
+    account = await gateway.account(9)
     const poor = await transcribe()
     expect([poor.status, poor.json.error.type]).to.deep.equal([402, 'insufficient_credits'])
   })
@@ -223,7 +221,7 @@ describe('POST /v1/audio/transcriptions', () => {
       },
     )
     expect(reply.status).to.equal(202)
-    const fetched = await get(`${gateway.url}${reply.headers.get('location')}?wait=30`, account.key)
+    const fetched = await account.get(`${reply.headers.get('location')}?wait=30`)
     expect([fetched.status, fetched.text]).to.deep.equal([200, 'Later.\n'])
   })
 

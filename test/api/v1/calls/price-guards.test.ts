@@ -1,20 +1,10 @@
 import { expect } from 'chai'
-import { anAccount, balanceOf } from '../../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 import { get, post } from '../../../../scripts/harness/http.ts'
-import {
-  CHAT,
-  IMAGES,
-  VIDEOS,
-  chatBody,
-  countsOf,
-  movementsOf,
-  prompted,
-  recordOf,
-} from '../../../../scripts/harness/calling.ts'
+import { CHAT, IMAGES, VIDEOS, chatBody, prompted } from '../../../../scripts/harness/calling.ts'
 import { pricedModels } from '../support/priced-models.ts'
 import { useAccount, useGateway } from '../../../support/gateway.ts'
+import type { Caller } from '../../../support/caller.ts'
 
 type Headers = Record<string, string>
 
@@ -23,10 +13,10 @@ const ASYNC = { prefer: 'respond-async' }
 describe('X-Max-Credits and X-Price-Version', () => {
   const gateway = useGateway({}, (catalogue) => catalogue.models.push(...pricedModels()))
 
-  const send = ({ key }: Pick<TestAccount, 'key'>, path: string, body: object, headers: Headers): Promise<Reply> =>
+  const send = ({ key }: Pick<Caller, 'key'>, path: string, body: object, headers: Headers): Promise<Reply> =>
     post(`${gateway.url}${path}`, key, body, headers)
   const outcomeOf = ({ status, json }: Reply) => [status, json.error?.type, json.error?.param]
-  const versionOf = async ({ key }: TestAccount, model: string): Promise<string> => {
+  const versionOf = async ({ key }: Caller, model: string): Promise<string> => {
     const { data } = (await get(`${gateway.url}/v1/models`, key)).json
     return data.find(({ id }: { id: string }) => id === model).priceVersion
   }
@@ -46,29 +36,29 @@ describe('X-Max-Credits and X-Price-Version', () => {
   ]
   for (const [title, path, body, form, charge] of FORMS) {
     it(`refuse a charge above the limit, and let one at the limit pass: ${title}`, async () => {
-      const account = await anAccount(gateway.db, 1000)
+      const account = await gateway.account(1000)
       const above = await send(account, path, body(), { ...form, 'X-Max-Credits': String(charge - 1) })
       expect(outcomeOf(above)).to.deep.equal([422, 'price_above_limit', 'X-Max-Credits'])
       expect(above.json.error.message).to.contain(`${charge} credits`)
       expect(above.headers.get('x-should-retry')).to.equal('false')
-      expect(await recordOf(gateway.db, above)).to.include({ status: 'rejected', credits: 0, price: null })
-      const { charged } = await countsOf(gateway.db, account)
-      expect([charged, await balanceOf(gateway.db, account.id)]).to.deep.equal([0, 1000])
+      expect(await gateway.record(above)).to.include({ status: 'rejected', credits: 0, price: null })
+      const { charged } = await account.counts()
+      expect([charged, await account.balance()]).to.deep.equal([0, 1000])
       const within = await send(account, path, body(), { ...form, 'X-Max-Credits': String(charge) })
       expect(within.status, within.text).to.be.oneOf([200, 202])
-      expect(await recordOf(gateway.db, within)).to.include({ creditsPrecharged: charge })
+      expect(await gateway.record(within)).to.include({ creditsPrecharged: charge })
     })
   }
 
   for (const stream of [false, true]) {
     it(`hold for a chat by its pre-charge, ${stream ? 'streamed' : 'whole'}`, async () => {
-      const account = await anAccount(gateway.db, 1000)
+      const account = await gateway.account(1000)
       const body = chatBody(prompted(), { model: 'priced-chat', stream })
       const priceVersion = await versionOf(account, 'priced-chat')
       const asked = { 'X-Max-Credits': '1000', 'X-Price-Version': priceVersion }
       const passed = await send(account, CHAT, body, asked)
       expect(passed.status, passed.text).to.equal(200)
-      const { creditsPrecharged, ...record } = await recordOf(gateway.db, passed)
+      const { creditsPrecharged, ...record } = await gateway.record(passed)
       expect(record).to.include({ priceVersion })
       const limit = String(creditsPrecharged - 1)
       expect(outcomeOf(await send(account, CHAT, body, { 'X-Max-Credits': limit }))[1]).to.equal('price_above_limit')
@@ -82,16 +72,16 @@ describe('X-Max-Credits and X-Price-Version', () => {
   }
 
   it('name what is no number of credits', async () => {
-    const account = await anAccount(gateway.db, 1000)
+    const account = await gateway.account(1000)
     for (const bad of ['', '-1', '1.5', '1e3', 'all', '0x10', '9'.repeat(16), '10, 20', ' ']) {
       const reply = await send(account, IMAGES, { model: 'priced-image', prompt: 'x' }, { 'X-Max-Credits': bad })
       expect(outcomeOf(reply), bad).to.deep.equal([400, 'invalid_request', 'X-Max-Credits'])
     }
-    expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
+    expect(await account.balance()).to.equal(1000)
   })
 
   it('come behind the fields and the upstream, and before the balance', async () => {
-    const poor = await anAccount(gateway.db, 1)
+    const poor = await gateway.account(1)
     const guards = { 'X-Max-Credits': '3', 'X-Price-Version': 'another' }
     const of = async (model: string, more: object = {}) =>
       outcomeOf(await send(poor, IMAGES, { model, prompt: 'x', ...more }, guards))[1]
@@ -103,7 +93,7 @@ describe('X-Max-Credits and X-Price-Version', () => {
   })
 
   it('leave an idempotency key free, and a retry of what was paid its answer', async () => {
-    const account = await anAccount(gateway.db, 1000)
+    const account = await gateway.account(1000)
     const body = { model: 'priced-image', prompt: prompted() }
     const key = { 'Idempotency-Key': prompted() }
     for (let retry = 0; retry < 2; retry++) {
@@ -116,7 +106,7 @@ describe('X-Max-Credits and X-Price-Version', () => {
     const again = await send(account, IMAGES, body, { ...key, 'X-Max-Credits': '24', 'X-Price-Version': 'another' })
     expect([again.status, again.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true'])
     expect(again.json.data).to.deep.equal(paid.json.data)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(975)
+    expect(await account.balance()).to.equal(975)
   })
 })
 
@@ -139,11 +129,11 @@ describe('the price of an image or a video', () => {
   for (const [path, fields, charge, sent] of PRICED) {
     it(`is that of what is sent: ${JSON.stringify(fields)} costs ${charge}`, async () => {
       const prompt = prompted()
-      const reply = await post(`${gateway.url}${path}`, account.key, { ...fields, prompt })
+      const reply = await account.post(path, { ...fields, prompt })
       expect(reply.status, reply.text).to.equal(200)
       expect(reply.json.usage).to.include({ credits: charge })
-      expect(await movementsOf(gateway.db, reply)).to.deep.equal([`charge -${charge}`])
-      const record = await recordOf(gateway.db, reply)
+      expect(await gateway.movements(reply)).to.deep.equal([`charge -${charge}`])
+      const record = await gateway.record(reply)
       expect(record).to.include({ credits: charge, creditsPrecharged: charge })
       expect(record.price).to.deep.equal({ prices: pricedModels().find(({ id }) => id === fields.model)!.prices })
       expect(sentOf(prompt)).to.include(sent)
@@ -151,7 +141,7 @@ describe('the price of an image or a video', () => {
   }
 
   it('is listed: the least of it, its rows, durations and resolutions', async () => {
-    const { data } = (await get(`${gateway.url}/v1/models`, account.key)).json
+    const { data } = (await account.get('/v1/models')).json
     const listed = (id: string) => data.find((one: { id: string }) => one.id === id)
     expect(listed('priced-video')).to.deep.include({
       credits: 25,

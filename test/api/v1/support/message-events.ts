@@ -31,7 +31,8 @@ export function messageEvents({ status, text }: Reply): Event[] {
   return events
 }
 
-function expectOrder(events: readonly Event[]): void {
+/** Expects events of a stream in the order that the API has, without pings. */
+export function expectOrder(events: readonly Event[]): void {
   const types = events.map(({ type }) => type)
   expect(types[0]).to.equal('message_start')
   expect(types.slice(-2)).to.deep.equal(['message_delta', 'message_stop'])

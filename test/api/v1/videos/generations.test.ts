@@ -1,7 +1,6 @@
 import { expect } from 'chai'
-import { anAccount, balanceOf } from '../../../../scripts/harness/factories.ts'
-import { get, post } from '../../../../scripts/harness/http.ts'
-import { movementsOf, prompted, recordOf } from '../../../../scripts/harness/calling.ts'
+import { get } from '../../../../scripts/harness/http.ts'
+import { prompted } from '../../../../scripts/harness/calling.ts'
 import { useGateway } from '../../../support/gateway.ts'
 
 describe('POST /v1/images/generations and /v1/videos/generations', () => {
@@ -14,10 +13,10 @@ describe('POST /v1/images/generations and /v1/videos/generations', () => {
     ['videos', 'video', 'sandbox-video', 250, 'video/mp4'],
   ] as const) {
     it(`answers ${path} in the specified form, with an address that serves the result`, async () => {
-      const account = await anAccount(gateway.db, 1000)
+      const account = await gateway.account(1000)
       const prompt = `${prompted()}  ünïcode 😀 e\u0301 \u202e\u200b\n "quoted" \\ </script>  `
       const asked = Math.floor(Date.now() / 1000)
-      const reply = await post(`${gateway.url}/v1/${path}/generations`, account.key, { model, prompt })
+      const reply = await account.post(`/v1/${path}/generations`, { model, prompt })
       expect(reply.status, reply.text).to.equal(200)
       expect(reply.json).to.have.all.keys('ok', 'created', 'data', 'usage')
       expect(reply.json.ok).to.equal(true)
@@ -25,9 +24,9 @@ describe('POST /v1/images/generations and /v1/videos/generations', () => {
       expect(reply.json.usage).to.have.all.keys('credits', 'balance', 'latencyMs')
       expect(reply.json.usage).to.include({ credits: cost, balance: 1000 - cost })
       expect(reply.json.usage.latencyMs).to.be.a('number').that.satisfies(Number.isInteger)
-      expect(await balanceOf(gateway.db, account.id)).to.equal(1000 - cost)
-      expect(await movementsOf(gateway.db, reply)).to.deep.equal([`charge -${cost}`])
-      expect(await recordOf(gateway.db, reply)).to.include({
+      expect(await account.balance()).to.equal(1000 - cost)
+      expect(await gateway.movements(reply)).to.deep.equal([`charge -${cost}`])
+      expect(await gateway.record(reply)).to.include({
         status: 'succeeded',
         modality,
         model,
