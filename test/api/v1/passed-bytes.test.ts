@@ -45,7 +45,7 @@ describe('a call and its upstream', () => {
 
   const use = (id: string) => `{"type":"tool_use","id":"${id}","name":"look","input":${ODD} }`
   const said = (prompt: string) => `{"role":"user" ,"content":"${prompt}"}`
-  const looking = `{"type":"function","name":"look","parameters":{"type":"object", "default": ${ODD} }}`
+  const looking = `{"type":"function","name":"look","parameters":{"type":"object", "properties":{}, "x": ${ODD} }}`
   const message = '{"id":"msg_1","type":"message","role":"assistant","model":"a-claude","stop_reason":"tool_use",'
   const usage = '"usage":{"input_tokens":5,"output_tokens":5}}'
   const BODIES: [path: string, body: (prompt: string) => string, sent: (prompt: string) => string, answer: string][] = [

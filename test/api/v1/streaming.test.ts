@@ -96,13 +96,4 @@ describe('a streamed chat', () => {
     expect(usage.credits).to.be.above(0)
     expect(await account.balance()).to.equal(10_000 - usage.credits)
   })
-
-  it('is complete and in order for each of many concurrent readers', async () => {
-    const texts = Array.from({ length: 30 }, (_, at) =>
-      Array.from({ length: 40 }, (__, word) => `w${at}-${word}`).join(' '),
-    )
-    const replies = await Promise.all(texts.map((text) => streamed(prompted(`[chunks 20 2] [answer ${text}]`))))
-    expect(replies.map(({ text }) => textOf(chunksOf(text)))).to.deep.equal(texts)
-    for (const { text } of replies) expect(text).to.match(/data: \[DONE\]\n\n$/)
-  })
 })
