@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { messageOf, statusOf } from '../../../src/shared/platform/errors.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
-import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { CHAT, IMAGES, VIDEOS, chatBody, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 import { expectError } from './support/errors.ts'
@@ -65,46 +64,11 @@ describe('refusals of the gateway', () => {
       await expectUntouched(reply, code)
     })
 
-  it('answer 422 idempotency_conflict to a used key with another body, and charge nothing', async () => {
-    const key = { 'idempotency-key': 'one' }
-    expect((await account.image(prompted(), {}, key)).status).to.equal(200)
-    const reply = await account.image(prompted(), {}, key)
-    expectError(reply, 'idempotency_conflict', 'Idempotency-Key')
-    expect(await gateway.record(reply)).to.include({ status: 'rejected', errorType: 'idempotency_conflict' })
-    expect(await account.balance()).to.equal(60)
-  })
-
-  it('answer 403 account_suspended to a suspended account until it is active again', async () => {
-    await setAccountStatus(gateway.db, null, account.id, 'suspended')
-    const reply = await account.image('x')
-    expectError(reply, 'account_suspended')
-    await expectUntouched(reply, 'account_suspended')
-    for (const path of ['/v1/models', '/v1/calls/call_1']) expectError(await account.get(path), 'account_suspended')
-    await setAccountStatus(gateway.db, null, account.id, 'active')
-    expect((await account.get('/v1/models')).status).to.equal(200)
-  })
-
   it('answer 404 not_found to unknown paths and calls', async () => {
     for (const path of ['/v1', '/v1/', '/v1/nothing', '/v1/chat', '/v1/images', '/v2/models', '/v1/models/'])
       expect((await account.get(path)).status, path).to.equal(404)
     const none = ['call_1', 'x', `call_${'0'.repeat(32)}`, "call_'--", '%00', `call_${'a'.repeat(10_000)}`, '%zz']
     for (const id of none) expectError(await account.get(`/v1/calls/${id}`), 'not_found')
-  })
-
-  it('answer 405 method_not_allowed with the allowed methods', async () => {
-    for (const [methods, path, allow] of [
-      ['GET OPTIONS', IMAGES, 'POST'],
-      ['PUT PATCH', CHAT, 'POST'],
-      ['DELETE', VIDEOS, 'POST'],
-      ['POST DELETE', '/v1/models', 'GET, HEAD'],
-      ['DELETE', '/v1/models/maker/chat', 'GET, HEAD'],
-      ['POST', '/v1/calls/call_1', 'GET, HEAD'],
-    ] as const)
-      for (const method of methods.split(' ')) {
-        const reply = await account.send(method, path)
-        expectError(reply, 'method_not_allowed')
-        expect(reply.headers.get('allow'), `${method} ${path}`).to.equal(allow)
-      }
   })
 
   it('have the message of the catalogue of errors by default', async () => {

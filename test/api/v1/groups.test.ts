@@ -1,9 +1,6 @@
 import { expect } from 'chai'
 import { openSession } from '../../../src/shared/identity/sessions.ts'
 import { setAccountGroup } from '../../../src/shared/operators/changes.ts'
-import { chatCost, mediaCost } from '../../../src/shared/terms/pricing.ts'
-import { priceOfShown } from '../../../src/shared/terms/shown-price.ts'
-import type { ChatPrice, MediaPrice } from '../../../src/shared/terms/pricing.ts'
 import {
   CHAT,
   EMBEDDINGS,
@@ -169,44 +166,6 @@ describe('groups of customers', () => {
     expect((await slow()).status).to.equal(202)
     const ids = opened.slice(0, 2).map(callOf)
     await gateway.db('calls').whereIn('id', ids).update({ deadline_at: gateway.db.fn.now() })
-  })
-
-  it('pay by each call exactly the version that it names, while their group changes under load', async () => {
-    const account = await aMember(null)
-    const groups = ['partner', 'staff', null] as const
-    const versions = new Map<string, string>()
-    for (const group of groups)
-      versions.set((await entryOf(await aMember(group), 'sandbox-image')).priceVersion, String(group))
-    const kinds = PAID.filter(([, path]) => path === CHAT || path === IMAGES)
-    const replies: Reply[] = []
-    for (let wave = 0; wave < 6; wave++) {
-      const asking = (calls: number) =>
-        Array.from({ length: calls }, (_, nth) => {
-          const [, path, body] = kinds[nth % kinds.length]!
-          return account.post(path, body())
-        })
-      const before = asking(4)
-      await regroup(account, groups[wave % 3]!)
-      replies.push(...(await Promise.all([...before, ...asking(2)])))
-    }
-    const met = new Set<string>()
-    for (const reply of replies) {
-      expect(reply.status, reply.text).to.equal(200)
-      const record = await gateway.record(reply)
-      const [group] = await gateway
-        .db('calls')
-        .where({ id: callOf(reply) })
-        .pluck<string[]>('group_name')
-      met.add(String(group))
-      const price = record.price!
-      const due =
-        'perTokens' in price
-          ? chatCost(priceOfShown(price as ChatPrice), { input: record.inputTokens!, output: record.outputTokens! })
-          : mediaCost(priceOfShown(price as MediaPrice), {})
-      expect(record.credits, JSON.stringify(price)).to.equal(due)
-      if (record.modality === 'image') expect(versions.get(record.priceVersion!)).to.equal(String(group))
-    }
-    expect(met.size, `all calls are of ${[...met].join()}`).to.equal(3)
   })
 
   it('are asked anew where their group changes while the charge waits: at its price, or for no model', async () => {

@@ -1,6 +1,4 @@
-import Anthropic from '@anthropic-ai/sdk'
 import { expect } from 'chai'
-import OpenAI from 'openai'
 import { prompted } from '../../../scripts/harness/calling.ts'
 import { aMember, anOrganisation, proveAddress } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
@@ -130,22 +128,5 @@ describe('credits that running calls hold', () => {
         expect(await gateway.record(reply)).to.include({ errorType: 'credits_in_use' })
         expect(shown(await send('messages', holder, 'hello', AGENTS_LIMIT))).to.deep.equal(KINDS.messages.refused)
       })
-  })
-
-  it('leave enough for two agents and a third call at once, by the SDKs of Anthropic and OpenAI', async () => {
-    const account = await gateway.account(50_000)
-    const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: account.key })
-    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key })
-    const agent = (content: string) =>
-      anthropic.messages.stream({ model: 'claude', max_tokens: AGENTS_LIMIT, messages: user(content) }).finalMessage()
-    const answers = await Promise.all([
-      agent(prompted('[answer one] [delay 500]')),
-      agent(prompted('[answer two] [delay 500]')),
-      anthropic.messages.create({ model: 'claude', max_tokens: 500, messages: user(prompted('[answer title]')) }),
-      openai.responses.create({ model: 'gpt', input: prompted('[answer three]'), max_output_tokens: 500 }),
-    ])
-    const texts = answers.map((one) => ('content' in one ? (one.content[0] as { text: string }).text : one.output_text))
-    expect(texts).to.deep.equal(['one', 'two', 'title', 'three'])
-    expect(await account.balance()).to.be.above(48_000)
   })
 })

@@ -55,23 +55,6 @@ describe('keys with limits', () => {
       expectRefused(await quoted('sized-image'), 403, 'model_not_allowed')
       expect((await findKey(gateway.db, account.keyId))!.budget!.used).to.equal(40)
     })
-
-    it('that is spent still lets what was paid be fetched, replayed and joined', async () => {
-      const account = await limited({ budget: { credits: 80, period: 'week' } })
-      const [prompt, slow] = [prompted(), prompted('[hold]')]
-      const paid = await account.image(prompt, {}, { 'idempotency-key': 'paid' })
-      const running = account.image(slow, {}, { 'idempotency-key': 'running' })
-      await until('the upstream to have it', () => gateway.sandbox.open(slow).open > 0)
-      expectRefused(await account.image(prompted()), 402, 'key_budget_exceeded')
-      const replayed = await image(second, account, prompt, {}, { 'idempotency-key': 'paid' })
-      const joining = image(second, account, slow, {}, { 'idempotency-key': 'running' })
-      gateway.sandbox.release(slow)
-      for (const reply of [replayed, await joining])
-        expect([reply.status, reply.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true'])
-      const fetched = await account.get(`/v1/calls/${paid.headers.get('x-call-id')}`)
-      expect(fetched.json.data).to.deep.equal(paid.json.data)
-      expect((await running).status).to.equal(200)
-    })
   })
 
   const video = (account: Caller, headers?: Record<string, string>) =>

@@ -91,20 +91,6 @@ describe('the limits of the gateway', () => {
     }
   })
 
-  it('record the refusals of a minute once, with their count, under their X-Call-Id', async () => {
-    for (let request = 0; request < LIMIT; request++) await counted()
-    const replies = await Promise.all(Array.from({ length: 20 }, () => account.image(prompted())))
-    replies.forEach(expectLimited)
-    const distinct = new Map(replies.map((reply) => [reply.headers.get('x-call-id'), reply]))
-    // More than one if a minute ended in between.
-    expect(distinct.size).to.be.within(1, 2)
-    const records = await Promise.all([...distinct.values()].map((reply) => gateway.record(reply)))
-    for (const record of records)
-      expect(record).to.include({ status: 'rejected', httpStatus: 429, errorType: 'rate_limited', credits: 0 })
-    expect(records.reduce((sum, { count }) => sum + count, 0)).to.equal(20)
-    expect(await account.counts()).to.deep.equal({ calls: 20, charged: 0, entries: 1 })
-  })
-
   it('do not apply to reads of calls and models, which have a limit of their own', async () => {
     const done = await account.image(prompted())
     const path = `/v1/calls/${done.headers.get('x-call-id')}`

@@ -67,16 +67,6 @@ describe('a call that takes long', () => {
       }
     })
 
-    it('is said to be running once a worker has it', async () => {
-      await withinTheWhile('a call that a worker has', async () => {
-        const prompt = prompted('[hold]')
-        const { status, json } = await at(accepting).image(prompt)
-        expect(status).to.equal(202)
-        await released(prompt)
-        return json.status === 'running'
-      })
-    })
-
     it('is answered as usual if it was quick, or as the client prefers', async () => {
       const caller = at(accepting)
       await withinTheWhile('an image', async () => (await caller.image(prompted())).status === 200)

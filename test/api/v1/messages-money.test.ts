@@ -36,44 +36,25 @@ function anthropic(counts: Counts, stream: boolean, place: Place): Script {
   const none = anthropicUsage({ input: 0, cached: 0, written: 0, output: 0 })
   const first = place === 'delta' ? none : { ...usage, output_tokens: 1 }
   const start = { type: 'message_start', message: { ...head, content: [], stop_reason: null, usage: first } }
-  return streaming(
-    eventsOf(
-      start,
-      ...(place === 'two starts' ? [start] : []),
-      { type: 'content_block_start', index: 0, content_block: block },
-      { type: 'content_block_stop', index: 0 },
-      {
-        type: 'message_delta',
-        delta: { stop_reason: 'end_turn', stop_sequence: null },
-        usage: place === 'start' ? { output_tokens: counts.output } : usage,
-      },
-      { type: 'message_stop' },
-    ),
-  )
+  const middle = [
+    { type: 'content_block_start', index: 0, content_block: block },
+    { type: 'content_block_stop', index: 0 },
+  ]
+  const last = place === 'start' ? { output_tokens: counts.output } : usage
+  const delta = { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: last }
+  const starts = place === 'two starts' ? [start, start] : [start]
+  return streaming(eventsOf(...starts, ...middle, delta, { type: 'message_stop' }))
 }
 
 function openai({ input, cached, written, output }: Counts, stream: boolean): Script {
   const prompt = input + cached + written
-  const usage = {
-    prompt_tokens: prompt,
-    completion_tokens: output,
-    total_tokens: prompt + output,
-    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
-  }
-  const about = { id: 'c', created: 1, model: 'm' }
+  const details = { prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written } }
+  const usage = { prompt_tokens: prompt, completion_tokens: output, total_tokens: prompt + output, ...details }
   const message = { role: 'assistant', content: 'fine' }
-  if (!stream)
-    return saying(
-      JSON.stringify({
-        ...about,
-        object: 'chat.completion',
-        choices: [{ index: 0, message, finish_reason: 'stop' }],
-        usage,
-      }),
-    )
-  const chunk = { ...about, object: 'chat.completion.chunk' }
-  const choice = { index: 0, delta: message, finish_reason: 'stop' }
-  const chunks = eventsOf({ ...chunk, choices: [choice] }, { ...chunk, choices: [], usage })
+  const about = { id: 'c', created: 1, model: 'm' }
+  const choice = { index: 0, finish_reason: 'stop' }
+  if (!stream) return saying(JSON.stringify({ ...about, choices: [{ ...choice, message }], usage }))
+  const chunks = eventsOf({ ...about, choices: [{ ...choice, delta: message }] }, { ...about, choices: [], usage })
   return streaming(`${chunks}data: [DONE]\n\n`)
 }
 

@@ -152,16 +152,6 @@ describe('a request to POST /v1/messages, where other gateways were wrong', () =
     expect(turns[3]!.content).to.equal('<system>\nbe brief\n</system>\n\n<system>\nbe kind\n</system>')
   })
 
-  it('10. the ids of other providers can be sent to Anthropic, and no two become one', () => {
-    const ids = ['call_abc.def:9', 'call_abc.def.9', `call_${'x'.repeat(65)}`]
-    const turns = [user('go'), assistant(...ids.map((id) => use(id))), user(ids.map((id) => result(id, id)))]
-    const [, calls, results] = sent({ messages: turns }, 'anthropic').messages
-    const made = calls!.content.map(({ id }: Event) => id)
-    expect(new Set(made).size).to.equal(3)
-    expect(made[2]).to.equal(ids[2])
-    expect(results!.content.map(({ tool_use_id: id }: Event) => id)).to.deep.equal(made)
-  })
-
   it('14. the system and the marks of the cache reach Anthropic in the order and form in which they came', () => {
     const text = (words: string, more: object = {}) => ({ type: 'text', text: words, ...more })
     const mark = { cache_control: { type: 'ephemeral' } }

@@ -21,64 +21,40 @@ const providing = (context_length: number | null, max_completion_tokens: number 
   top_provider: { context_length, max_completion_tokens, is_moderated: false },
 })
 
+const at = (...paths: string[]) => ({ supported_endpoints: paths.map((path) => `/v1/${path}`) })
+
 /** Entries of the list, as far as they are fixed. */
-const ENTRIES: Record<string, Model> = {
-  'sandbox-image': { modality: 'image', credits: 40 },
-  'sandbox-video': {
-    modality: 'video',
-    credits: 250,
-    name: 'sandbox-video',
-    description: '',
-    context_length: 0,
-    max_output_tokens: null,
-    ...providing(null, null),
-    architecture: io('text image', 'video'),
-    supported_parameters: [],
-    supported_endpoints: ['/v1/videos/generations', '/v1/videos'],
-  },
-  'sized-video': { durations: [4, 8], resolutions: ['720p', '1080p'] },
-  'ranged-video': { durations: { min: 2, max: 12.5, default: 5, step: 0.1 } },
-  'sized-image': { resolutions: ['16x16', '1K', '2K'] },
-  'sandbox-chat': {
-    modality: 'chat',
-    credits: 1,
-    pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
-    defaultOutputTokens: 1024,
-  },
-  'agents-chat': { defaultOutputTokens: 16_384, maxOutputTokens: 32_000 },
-  'short-chat': { defaultOutputTokens: 500, maxOutputTokens: 500 },
-  'stating-chat': {
-    name: 'A chat',
-    description: 'For a test.',
-    contextLength: 200_000,
-    context_length: 200_000,
-    max_output_tokens: 8000,
-    ...providing(200_000, 8000),
-    architecture: io('text image audio file', 'text'),
-    supported_endpoints: ['/v1/chat/completions', '/v1/messages', '/v1/responses'],
-  },
-  'sandbox-embedding': {
-    modality: 'embedding',
-    credits: 1,
-    context_length: 0,
-    pricing: { input: 1, perTokens: 10, minimum: 1 },
-    supported_endpoints: ['/v1/embeddings'],
-    architecture: io('text', 'embeddings'),
-  },
-  'paid-moderation': {
-    modality: 'moderation',
-    credits: 3,
-    supported_endpoints: ['/v1/moderations'],
-    architecture: io('text image', 'text'),
-  },
-  'by-500': {
-    modality: 'rerank',
-    credits: 2,
-    pricing: { perSearch: 2 },
-    documentTokens: 500,
-    supported_endpoints: ['/v1/rerank'],
-    architecture: io('text', 'rerank'),
-  },
+const ENTRIES: Record<string, Model[]> = {
+  'sandbox-image': [{ modality: 'image', credits: 40 }],
+  'sandbox-video': [
+    { modality: 'video', credits: 250, ...at('videos/generations', 'videos'), ...providing(null, null) },
+    { name: 'sandbox-video', description: '', context_length: 0, max_output_tokens: null, supported_parameters: [] },
+    { architecture: io('text image', 'video') },
+  ],
+  'sized-video': [{ durations: [4, 8], resolutions: ['720p', '1080p'] }],
+  'ranged-video': [{ durations: { min: 2, max: 12.5, default: 5, step: 0.1 } }],
+  'sized-image': [{ resolutions: ['16x16', '1K', '2K'] }],
+  'sandbox-chat': [
+    { modality: 'chat', credits: 1, defaultOutputTokens: 1024 },
+    { pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 } },
+  ],
+  'agents-chat': [{ defaultOutputTokens: 16_384, maxOutputTokens: 32_000 }],
+  'short-chat': [{ defaultOutputTokens: 500, maxOutputTokens: 500 }],
+  'stating-chat': [
+    { ...STATED, context_length: 200_000, max_output_tokens: 8000, ...providing(200_000, 8000) },
+    { architecture: io('text image audio file', 'text'), ...at('chat/completions', 'messages', 'responses') },
+  ],
+  'sandbox-embedding': [
+    { modality: 'embedding', credits: 1, context_length: 0, ...at('embeddings') },
+    { architecture: io('text', 'embeddings'), pricing: { input: 1, perTokens: 10, minimum: 1 } },
+  ],
+  'paid-moderation': [
+    { modality: 'moderation', credits: 3, ...at('moderations'), architecture: io('text image', 'text') },
+  ],
+  'by-500': [
+    { modality: 'rerank', credits: 2, documentTokens: 500, ...at('rerank') },
+    { architecture: io('text', 'rerank'), pricing: { perSearch: 2 } },
+  ],
 }
 
 describe('the models', () => {
@@ -135,7 +111,8 @@ describe('the models', () => {
 
     it('says of each what the catalogue does: prices, options, lengths, parts, and where it is called', async () => {
       const data = await listed()
-      for (const [id, entry] of Object.entries(ENTRIES)) expect(byId(data, id), id).to.deep.include(entry)
+      for (const [id, entry] of Object.entries(ENTRIES))
+        expect(byId(data, id), id).to.deep.include(Object.assign({}, ...entry))
       expect(data.filter(({ contextLength }) => contextLength)).to.have.length(1)
       for (const id of ['sandbox-image', 'sandbox-video', 'paid-moderation'])
         expect(byId(data, id)).not.to.have.any.keys('pricing', 'durations', 'resolutions')

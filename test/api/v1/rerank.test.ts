@@ -85,9 +85,4 @@ describe('POST /v1/rerank', () => {
     for (const words of ['[usage-huge]', '[no-usage]', '[usage-negative]'])
       expect(await tokens(words), words).to.be.within(5, 40)
   })
-
-  it('refuses a missing model, and models of other kinds', async () => {
-    for (const model of [undefined, null, '', 'sandbox-embedding', 7])
-      expect((await rank({ model })).json.error).to.include({ code: 'unsupported_model', param: 'model' })
-  })
 })

@@ -1,10 +1,12 @@
 import { expect } from 'chai'
 import type OpenAI from 'openai'
+import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { zodTextFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
 import { prompted } from '../../../scripts/harness/calling.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import { useGateway, useOneAccount } from '../../support/gateway.ts'
-import { MODELS, asked, clientOf, addDialects, streamed } from './support/responses.ts'
+import { MODELS, asked, clientOf, refusal, addDialects, streamed } from './support/responses.ts'
 
 const WEATHER: OpenAI.Responses.FunctionTool = {
   type: 'function',
@@ -59,16 +61,6 @@ describe('POST /v1/responses', () => {
         }
   })
 
-  it('ends an answer that ran into its limit as incomplete', async () => {
-    for (const model of MODELS) {
-      const request = asked(model, prompted('[tokens 40]'), { max_output_tokens: 16 })
-      const { response, types } = await streamed(client(), request)
-      for (const { status, incomplete_details: details } of [await client().responses.create(request), response])
-        expect([status, details]).to.deep.equal(['incomplete', { reason: 'max_output_tokens' }])
-      expect(types.at(-1)).to.equal('response.incomplete')
-    }
-  })
-
   it('sends an upstream of the same dialect an HMAC of its session, and reads a long answer as a stream', async () => {
     const prompt = prompted('[answer fine]')
     const body = { model: 'native', instructions: 'Be brief.', input: prompt, prompt_cache_key: 'session', store: true }
@@ -85,22 +77,41 @@ describe('POST /v1/responses', () => {
     expect(sent).to.include({ instructions: 'Be brief.', ...own })
   })
 
-  it('never sends the encrypted_content of one route to another, and answers all the same', async () => {
-    for (const isStreamed of [false, true]) {
-      const request = asked('native', prompted('[reasoning 5] [answer deep]'), {
-        include: ['reasoning.encrypted_content'],
-      })
-      const first = isStreamed ? (await streamed(client(), request)).response : await client().responses.create(request)
-      const [thought] = first.output as OpenAI.Responses.ResponseReasoningItem[]
-      expect(thought!.encrypted_content).to.be.a('string').that.does.not.contain('sandbox')
-      for (const model of ['native', 'other', 'claude', 'gpt']) {
-        const prompt = prompted('[answer on]')
-        const input = [...(first.output as never[]), { role: 'user' as const, content: prompt }]
-        expect((await client().responses.create(asked(model, input))).output_text).to.equal('on')
-        const sent = JSON.stringify(gateway.sandbox.journal(prompt).at(-1)!.body)
-        expect(sent.includes('sandbox-thought-'), model).to.equal(model === 'native')
-        expect(sent).to.not.contain(thought!.encrypted_content)
-      }
-    }
+  it('lowers the limit of the output to what can be paid, and refuses below that as a spent quota', async () => {
+    const poor = await gateway.account(20_000)
+    const lowered = await poor.post('/v1/responses', { model: 'claude', input: prompted('[answer short]') })
+    expect(Number(lowered.headers.get('x-max-output-tokens'))).to.be.within(4096, 6700)
+    const broke = clientOf(gateway, (await gateway.account(5000)).key)
+    const refused = await refusal(broke.responses.create({ model: 'claude', input: 'hello' }))
+    expect(refused).to.include({ status: 429, type: 'insufficient_quota', code: 'insufficient_credits' })
+    expect(refused.headers?.get('x-should-retry')).to.equal('false')
   })
+
+  for (const model of MODELS) {
+    it(`closes what is open of a stream that its deadline cuts, and charges what was delivered: ${model}`, async () => {
+      const before = await account.balance()
+      const request = asked(`${model}-hasty`, prompted('[tokens 20] [hang-after 5]'))
+      const { response, types, events } = await streamed(clientOf(gateway, account.key), request)
+      const closing = ['output_text.done', 'content_part.done', 'output_item.done', 'incomplete']
+      expect(types.slice(-4)).to.deep.equal(closing.map((type) => `response.${type}`))
+      expect(response.incomplete_details).to.deep.equal({ reason: 'max_output_tokens' })
+      const said = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('')
+      expect(response.output_text).to.equal(said).and.to.match(/\w/)
+      const { credits } = response.usage as unknown as { credits: number }
+      expect(await account.balance()).to.equal(before - credits)
+    })
+
+    it(`charges a client that leaves a stream what was delivered, once: ${model}`, async () => {
+      const own = await gateway.account(1_000_000)
+      const request = { ...asked(model, prompted('[tokens 40] [chunks 40 50]')), stream: true }
+      const stream = await clientOf(gateway, own.key).responses.create(request as never)
+      let left = 0
+      for await (const event of stream as unknown as AsyncIterable<ResponseStreamEvent>)
+        if (event.type === 'response.output_text.delta' && ++left === 3) break
+      const call = () => gateway.db('calls').where({ account_id: own.id }).whereNotNull('finished_at').first('credits')
+      const credits = Number((await until('the call to end', call)).credits)
+      expect(credits).to.be.above(0)
+      expect(await own.balance()).to.equal(1_000_000 - credits)
+    })
+  }
 })

@@ -6,7 +6,6 @@ import { useGateway, useOneAccount } from '../../support/gateway.ts'
 
 const PATCH = { type: 'custom', custom: { name: 'patch', description: 'Patches a file.', format: { type: 'text' } } }
 const CHOICE = { tool_choice: { type: 'custom', custom: { name: 'patch' } } }
-const TOOL = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } }
 
 // What every protocol is sent of a chat: test/workers/upstreams/cells.test.ts.
 describe('a chat that is translated', () => {
@@ -20,7 +19,6 @@ describe('a chat that is translated', () => {
     const at = (upstream: string) => ({ upstream, model: 'gpt-sandbox' })
     for (const [id, ...routes] of [
       ['any-chat', claude, at('sandbox')],
-      ['thinking-chat', { ...claude, allow: ['thinking'] }],
       ['compatible-chat', at('compatible')],
     ] as const)
       models.push({ id, modality: 'chat', pricing, upstreams: routes })
@@ -89,27 +87,4 @@ describe('a chat that is translated', () => {
       expect(sent(content).tools).to.deep.equal(model === 'claude' ? tools : [{ type: 'function', function: fn }])
     }
   })
-
-  for (const stream of [false, true])
-    it(`brings a Claude its signed thoughts over three turns, ${stream ? 'streamed' : 'whole'}`, async () => {
-      const thinking = { type: 'enabled', budget_tokens: 1024 }
-      const asking = { model: 'thinking-chat', tools: [TOOL], thinking, max_tokens: 2000, stream }
-      const messages: { content?: unknown }[] = []
-      for (const words of ['[tools 2] [sealed-thoughts]', '[tools 2] [answer Let me see.]', '[answer Done.]']) {
-        messages.push({ role: 'user', content: prompted(`${words} [thoughts I wonder]`) } as object)
-        // The sandbox takes back what it signed alone.
-        const reply = await account.chat('', { ...asking, messages })
-        expect(reply.status, reply.text).to.equal(200)
-        const stored = await account.get(`/v1/calls/${reply.headers.get('x-call-id')}`)
-        const { message } = stored.json.choices[0]
-        expect(message.reasoning_content).to.equal('I wonder')
-        const calls = (message.tool_calls ?? []) as { id: string }[]
-        messages.push(message, ...calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'a' })))
-      }
-      const turns = sent(messages.at(-2)!.content as string).messages as { role: string; content: { type: string }[] }[]
-      const kinds = turns
-        .filter(({ role }) => role === 'assistant')
-        .map(({ content }) => content.map(({ type }) => type).join())
-      expect(kinds).to.deep.equal(['thinking,redacted_thinking,tool_use,tool_use', 'thinking,text,tool_use,tool_use'])
-    })
 })

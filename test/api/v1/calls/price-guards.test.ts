@@ -101,23 +101,4 @@ describe('X-Max-Credits and X-Price-Version', () => {
     expect(again.json.data).to.deep.equal(paid.json.data)
     expect(await account.balance()).to.equal(975)
   })
-
-  it('are about a price that is listed: the least of it, its rows, durations and resolutions', async () => {
-    const listed: Record<string, object> = {
-      'priced-video': {
-        credits: 25,
-        prices: [
-          { resolution: '1080p', perSecond: 40 },
-          { resolution: '720p', perSecond: 25 },
-        ],
-        durations: { min: 1, max: 10, default: 4, step: 0.1 },
-        resolutions: ['720p', '1080p', '480p'],
-      },
-      'listed-video': { credits: 44 },
-      'priced-image': { credits: 25 },
-      'priced-chat': { credits: 7, pricing: pricedModels()[0]!.pricing },
-    }
-    for (const [id, entry] of Object.entries(listed))
-      expect((await account.get(`/v1/models/${id}`)).json, id).to.deep.include(entry)
-  })
 })
