@@ -6,7 +6,6 @@ import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { CHAT, IMAGES, chatBody, image, imageBody, prompted, changeCall } from '../../../scripts/harness/calling.ts'
 import { useAccount, useGateway, useSecondWeb } from '../../support/gateway.ts'
-import { chunksOf, textOf } from './support/chunks.ts'
 
 const keyed = (key: string): Record<string, string> => ({ 'idempotency-key': key })
 const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replayed') === 'true'
@@ -106,25 +105,6 @@ describe('Idempotency-Key', () => {
     const served = new Set(replies.filter(({ status }) => status === 200).map(({ text }) => text))
     expect([...served]).to.deep.equal([(await first).text])
     expect((await asking()).text).to.equal((await first).text)
-  })
-
-  it('answers in the form that the new request asks for', async () => {
-    const content = prompted('[answer one two] [usage 5 6]')
-    const whole = await account.chat(content, {}, keyed('form'))
-    const options = { stream: true, stream_options: { include_usage: true } }
-    const streamed = await account.chat(content, options, keyed('form'))
-    expect([streamed.status, isReplay(streamed)]).to.deep.equal([200, true])
-    expect(streamed.text).to.match(/data: \[DONE\]\n\n$/)
-    const chunks = chunksOf(streamed.text)
-    expect(textOf(chunks)).to.equal('one two')
-    expect(chunks.at(-1)!.usage).to.deep.equal(whole.json.usage)
-    expect(chunks.filter((chunk) => chunk.choices[0]?.finish_reason === 'stop').length).to.equal(1)
-
-    const first = await account.chat(content, { stream: true }, keyed('streamed first'))
-    const then = await account.chat(content, {}, keyed('streamed first'))
-    expect([then.status, isReplay(then), then.json.choices[0].message.content]).to.deep.equal([200, true, 'one two'])
-    expect(first.text).to.include(JSON.stringify(then.json.usage))
-    expect(gateway.sandbox.billed(content).total).to.equal(2)
   })
 
   it('answers asynchronously if that is preferred', async () => {

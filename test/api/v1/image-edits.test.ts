@@ -197,15 +197,6 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
       })
   })
 
-  it('the same form with the same Idempotency-Key is one call, and another picture is a conflict', async () => {
-    const headers = { 'Idempotency-Key': prompted() }
-    const prompt = prompted()
-    const first = await send({ prompt }, one(), headers)
-    expect((await send({ prompt }, one(), headers)).json).to.deep.equal(first.json)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-    expect((await send({ prompt }, [['image', wide]], headers)).status).to.equal(422)
-  })
-
   it('what was uploaded is gone after the call, however it ends', async () => {
     for (const words of ['', '[fail]', '[status 400]', '[pictures 0]']) await send({ prompt: prompted(words) }, one())
   })

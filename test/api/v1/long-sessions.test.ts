@@ -35,7 +35,7 @@ const toolsOf = (count: number): Fields[] =>
 
 describe('a long session of an agent', () => {
   const gateway = useGateway({}, claudeAndGpt)
-  const account = useOneAccount(gateway, 1_000_000)
+  const account = useOneAccount(gateway, 100_000_000)
 
   const ask = (more: Fields): Promise<Reply> =>
     send('POST', `${gateway.url}/v1/messages`, { key: account.key, body: { model: 'claude', max_tokens: 50, ...more } })

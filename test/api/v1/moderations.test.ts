@@ -88,21 +88,6 @@ describe('POST /v1/moderations', () => {
     expect(await account.counts()).to.include({ charged: 0 })
   })
 
-  it('is stored: it can be fetched again, and its retry is not charged again', async () => {
-    const headers = { 'idempotency-key': prompted() }
-    const input = prompted()
-    const first = await moderate(input, {}, headers)
-    const again = await moderate(input, {}, headers)
-    expect(again.headers.get('idempotent-replayed')).to.equal('true')
-    const fetched = await account.get(`/v1/calls/${publicId('call', callOf(first))}`)
-    for (const { text } of [again, fetched]) expect(text).to.equal(first.text)
-    const accepted = await moderate(prompted(), {}, { prefer: 'respond-async' })
-    expect(accepted.status).to.equal(202)
-    const later = await account.get(`${accepted.headers.get('location')}?wait=10`)
-    expect(later.json.results).to.have.length(1)
-    expect(await account.balance()).to.equal(FUNDS - 6)
-  })
-
   it('is quoted at what it is charged', async () => {
     const ask = (body: object) => account.post('/v1/quotes', { endpoint: MODERATIONS, body: { input: 'a', ...body } })
     expect((await ask({ model: 'paid' })).json).to.include({ credits: 3, minimum: 3, maximum: 3, affordable: true })

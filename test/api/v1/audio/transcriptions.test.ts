@@ -180,21 +180,6 @@ describe('POST /v1/audio/transcriptions', () => {
     }
   })
 
-  it('is refused at more than X-Max-Credits, and where the balance is too low, before any charge', async () => {
-    const dear = await transcribe([], silence(5), { 'x-max-credits': '9' })
-    expect([dear.status, dear.json.error.type]).to.deep.equal([422, 'price_above_limit'])
-    const poor = await sendTo(fieldsOf([], silence(5)), {}, TRANSCRIPTIONS, await gateway.account(9))
-    expect([poor.status, poor.json.error.type]).to.deep.equal([402, 'insufficient_credits'])
-  })
-
-  it('can be fetched later', async () => {
-    const fields = [format('text'), saying('[answer Later.]')]
-    const reply = await transcribe(fields, silence(5), { prefer: 'respond-async' })
-    expect(reply.status).to.equal(202)
-    const fetched = await account.get(`${reply.headers.get('location')}?wait=30`)
-    expect([fetched.status, fetched.text]).to.deep.equal([200, 'Later.\n'])
-  })
-
   it('counts its file among the bytes that its account has open', async () => {
     const words = prompted('[hold]')
     const pending = transcribe([['prompt', words]], silence(60))

@@ -137,18 +137,6 @@ describe('POST /v1/chat/completions', () => {
       expect((await gateway.record(reply)).creditsPrecharged).to.equal(limit * choices)
     })
 
-  it('has that limit quoted as it would be charged', async () => {
-    for (const [credits, charge, affordable] of [
-      [50_000, 16_384, true],
-      [9000, 4500, true],
-      [4000, 16_384, false],
-    ] as const) {
-      const account = await gateway.account(credits)
-      const { json } = await account.post('/v1/quotes', { endpoint: CHAT, body: chatBody('x', { model: 'agents' }) })
-      expect(json).to.include({ credits: charge, affordable })
-    }
-  })
-
   it('names the limit where a call is refused, and what is left of balance or budget, or the debt', async () => {
     const [poor, rich, owing] = [await gateway.account(120), await gateway.account(100_000), await gateway.account()]
     await changeKey(gateway.db, rich.keyId, { budget: { credits: 1, period: 'total' } })

@@ -12,8 +12,8 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Expects that a stream begins with its one start, that its blocks follow one another with deltas of their own kind, and
- * that it ends with its one delta and its one stop.
+ * Expects that a stream begins with its one start, that its blocks follow one another with deltas of their own kind,
+ * and that it ends with its one delta and its one stop.
  */
 export function expectOrder(events: readonly Event[]): void {
   const types = events.map(({ type }) => type)
