@@ -24,10 +24,12 @@ const DIALECTS = {
     whole: { object: 'response', status: 'completed', error: null },
     wordsOf: ({ output }: Reply['json']) => output.at(-1).content[0].text as string,
     delta: /"response\.output_text\.delta".*?"delta":"([^"]*)"/g,
-    events: [
-      ...['created', 'in_progress', 'output_item.added', 'content_part.added', 'output_text.delta'],
-      ...['output_text.done', 'content_part.done', 'output_item.done', 'completed'],
-    ].map((type) => `response.${type}`),
+    events: (
+      'created in_progress output_item.added content_part.added output_text.delta output_text.done ' +
+      'content_part.done output_item.done completed'
+    )
+      .split(' ')
+      .map((type) => `response.${type}`),
     failure: { type: 'server_error', code: 'upstream_failed' },
     failed: 'response.failed',
   },

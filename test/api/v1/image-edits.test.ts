@@ -74,8 +74,9 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
   it('images.edit: several images and a mask, all in their order, with every other field', async () => {
     const prompt = prompted()
     const sent = { size: '64x96' as never, quality: 'low' as const, background: 'opaque' as const }
+    const asked = { model: 'finished-image', prompt, ...sent, n: 2, output_compression: 50 }
     const edited = await client().images.edit({
-      ...{ model: 'finished-image', prompt, ...sent, n: 2, output_compression: 50 },
+      ...asked,
       image: [await png(small), await png(wide), await png(small)],
       mask: await png(small),
       stream: false,

@@ -22,10 +22,8 @@ describe('POST /v1/images/generations, with the fields of OpenAI', () => {
   const local = (url: string): URL => new URL(new URL(url).pathname, gateway.url)
 
   describe('n, size, quality, seed and the others are forwarded, never dropped while charged (E4.3)', () => {
-    const ALL = {
-      ...{ n: 2, size: '64x96', quality: 'high', background: 'opaque', output_format: 'png', output_compression: 80 },
-      ...{ moderation: 'low', style: 'vivid', seed: 7, user: 'ada' },
-    }
+    const LOOK = { size: '64x96', quality: 'high', background: 'opaque', output_format: 'png', output_compression: 80 }
+    const ALL = { n: 2, ...LOOK, moderation: 'low', style: 'vivid', seed: 7, user: 'ada' }
     const SENT: [what: string, fields: object, sent: object][] = [
       ['what the request names', { model: 'finished-image', ...ALL }, { model: 'gpt-image-sandbox', ...ALL }],
       [
@@ -89,10 +87,10 @@ describe('POST /v1/images/generations, with the fields of OpenAI', () => {
       const { json } = await account.post('/v1/quotes', { endpoint: IMAGES, body })
       expect(json).to.include({ credits: 100, minimum: 7, maximum: 100 })
       const { prices, sizes, qualities } = imageModels()[0]!
-      expect((await account.get('/v1/models/finished-image')).json).to.deep.include({
-        ...{ credits: 5, prices, sizes, qualities, maxPromptLength: 32_000 },
-        supported_endpoints: ['/v1/images/generations', '/v1/images/edits'],
-      })
+      const listed = { credits: 5, prices, sizes, qualities, maxPromptLength: 32_000 }
+      const supported_endpoints = ['/v1/images/generations', '/v1/images/edits']
+      const shown = (await account.get('/v1/models/finished-image')).json
+      expect(shown).to.deep.include({ ...listed, supported_endpoints })
       const poor = await gateway.account(79)
       expect((await poor.image(prompted(), { n: 2 })).status).to.equal(402)
       expect(await poor.balance()).to.equal(79)

@@ -3,7 +3,7 @@ import type { Reply } from '../../../scripts/harness/http.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 import type { Caller } from '../../support/caller.ts'
 import type { Redis } from 'ioredis'
-import { chat, prompted } from '../../../scripts/harness/calling.ts'
+import { prompted } from '../../../scripts/harness/calling.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { connectProducer } from '../../../src/shared/platform/redis/redis.ts'
 

@@ -14,10 +14,10 @@ const FUNDS = 1000
 describe('POST /v1/moderations', () => {
   const gateway = useGateway({}, ({ models, upstreams }) => {
     upstreams.fetching = { ...upstreams.sandbox, fetchImages: true }
-    const at = (id: string, upstream: string) => ({
-      ...{ id, modality: 'moderation', credits: 3 },
-      upstreams: [{ upstream, model: 'moderation-sandbox' }],
-    })
+    const at = (id: string, upstream: string) => {
+      const upstreams = [{ upstream, model: 'moderation-sandbox' }]
+      return { id, modality: 'moderation', credits: 3, upstreams }
+    }
     models.unshift(at('unavailable', 'unconfigured'))
     models.push(at('paid', 'sandbox'), at('fetching', 'fetching'))
   })

@@ -6,16 +6,14 @@ import { publicId } from '../../../src/shared/platform/ids.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 
 const FUNDS = 10_000
+const COMMON = { modality: 'rerank', pricing: { perSearch: 2 } }
 const DOCUMENTS = ['a lighthouse by the sea', 'a red fox in snow', 'snow', 'a red car']
 
 // What is refused: small-call-fields.test.ts. How it is listed: models.test.ts. What is read of answers: test/workers.
 describe('POST /v1/rerank', () => {
   const gateway = useGateway({}, ({ models }) => {
     const like = (id: string, model: string, route: object, more: object = {}) =>
-      models.push({
-        ...{ id, modality: 'rerank', pricing: { perSearch: 2 }, ...more },
-        upstreams: [{ upstream: 'sandbox', model, ...route }],
-      })
+      models.push({ id, ...COMMON, ...more, upstreams: [{ upstream: 'sandbox', model, ...route }] })
     like('jina', 'jina-sandbox', { cost: { perSearch: 100 } })
     like('by-500', 'rerank-sandbox', { cost: { perSearch: 100 } }, { documentTokens: 500 })
     like('untold', 'rerank-sandbox', { drop: ['top_n'] })

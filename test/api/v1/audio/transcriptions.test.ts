@@ -83,9 +83,8 @@ describe('POST /v1/audio/transcriptions', () => {
     })
 
   it("serves OpenAI's own SDK in every format, at one price (E3.5)", async () => {
-    const { transcriptions, translations } = new OpenAI({
-      ...{ baseURL: `${gateway.url}/v1`, apiKey: account.key, maxRetries: 0 },
-    }).audio
+    const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, maxRetries: 0 })
+    const { transcriptions, translations } = client.audio
     const said = 'Hello there, my old friend.'
     const asked = { model: 'sandbox-transcription', prompt: prompted(`[answer ${said}]`) }
     const made = async <T extends object>(more: T) => ({
