@@ -1,10 +1,11 @@
 import { startGateway, startTestWeb, testConfig } from '../../scripts/harness/harness.ts'
 import type { Gateway, Settings, TestWeb } from '../../scripts/harness/harness.ts'
-import { anAccount } from '../../scripts/harness/factories.ts'
-import type { TestAccount, TestGrant } from '../../scripts/harness/factories.ts'
+import type { TestGrant } from '../../scripts/harness/factories.ts'
 import { startScripted } from '../upstreams/support/scripted.ts'
 import type { Scripted } from '../upstreams/support/scripted.ts'
 import { expectBooksToBalance } from './books.ts'
+import { askedOf } from './caller.ts'
+import type { Asked, Caller } from './caller.ts'
 
 /** Edits the catalogue. */
 type Change = Parameters<typeof startGateway>[1]
@@ -32,12 +33,14 @@ async function audited({ db, stop }: TestWeb): Promise<void> {
  * The gateway of a suite. When its tests have ended, every rule of the audit must hold. What `change` needs is declared
  * before it.
  */
-export const useGateway = (settings: Settings = {}, change?: Change): Gateway =>
-  useFor(() => startGateway(settings, change), audited)
+export const useGateway = (settings: Settings = {}, change?: Change): Gateway & Asked =>
+  useFor(async () => asked(await startGateway(settings, change)), audited)
+
+const asked = <T extends TestWeb>(web: T): T & Asked => ({ ...web, ...askedOf(web) })
 
 /** A web process of a suite without a worker and upstreams: for what calls no model. */
-export const useWeb = (settings: Settings = {}, change?: Change): TestWeb =>
-  useFor(async () => startTestWeb(await testConfig('http://127.0.0.1:9', settings, change)), audited)
+export const useWeb = (settings: Settings = {}, change?: Change): TestWeb & Asked =>
+  useFor(async () => asked(await startTestWeb(await testConfig('http://127.0.0.1:9', settings, change))), audited)
 
 /** Another web process of a gateway. */
 export const useSecondWeb = (gateway: Gateway): TestWeb =>
@@ -50,10 +53,18 @@ export const useSecondWeb = (gateway: Gateway): TestWeb =>
 export const useScripted = (): Scripted => useFor(startScripted, ({ close }) => close())
 
 /** An account of its own for each test of a suite, with these grants. */
-export function useAccount(gateway: Pick<Gateway, 'db'>, wanted: TestGrant[] | number = []): TestAccount {
-  const account = {} as TestAccount
+export function useAccount(gateway: Pick<TestWeb, 'db'> & { url?: string }, wanted: TestGrant[] | number = []): Caller {
+  const account = {} as Caller
   beforeEach(async () => {
-    Object.assign(account, await anAccount(gateway.db, wanted))
+    Object.assign(account, await askedOf(gateway as TestWeb).account(wanted))
   })
   return account
+}
+
+/** One account for all tests of a suite. */
+export function useOneAccount(gateway: TestWeb & Asked, wanted: TestGrant[] | number = []): Caller {
+  return useFor(
+    () => gateway.account(wanted),
+    () => Promise.resolve(),
+  )
 }

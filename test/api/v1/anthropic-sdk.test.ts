@@ -1,10 +1,8 @@
 import Anthropic, { APIError, AuthenticationError, BadRequestError, NotFoundError } from '@anthropic-ai/sdk'
 import { expect } from 'chai'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { useWeb } from '../../support/gateway.ts'
-import { refusal as refusalOf } from './support/errors.ts'
+import { useOneAccount, useWeb } from '../../support/gateway.ts'
+import { refusal } from './support/errors.ts'
 
 const CHATS = ['sandbox-chat', 'dear-chat', 'hasty-chat', 'fallback-chat', 'maker/chat']
 
@@ -13,83 +11,79 @@ describe("Anthropic's own SDK", () => {
     const chat = models.find(({ id }) => id === 'sandbox-chat')!
     models.push({ ...chat, id: 'maker/chat', name: 'A chat', contextLength: 200_000, maxOutputTokens: 8000 })
   })
-  let account: TestAccount
-  before(async () => {
-    account = await anAccount(web.db)
-  })
+  const account = useOneAccount(web)
 
   const client = (options: object = {}): Anthropic =>
     new Anthropic({ baseURL: web.url, apiKey: account.key, maxRetries: 0, ...options })
+  type Page = Awaited<ReturnType<ReturnType<typeof client>['models']['list']>>
+  const shown = ({ data, has_more: more }: Page) => [data.map(({ id }) => id), more]
 
-  const refusal = (request: PromiseLike<unknown>): Promise<APIError> => refusalOf(request, APIError)
-
-  it('lists the chats page by page, with a key in either header', async () => {
+  it('lists the chats page by page, with a key in either header, and backwards from one of them', async () => {
     const authorization = `Bearer ${account.key}`
     for (const keys of [{}, { apiKey: null, authToken: account.key }, { defaultHeaders: { authorization } }]) {
       const first = await client(keys).models.list({ limit: 3 })
-      expect([first.data.map(({ id }) => id), first.has_more]).to.deep.equal([CHATS.slice(0, 3), true])
+      expect(shown(first)).to.deep.equal([CHATS.slice(0, 3), true])
       const second = await first.getNextPage()
-      expect([second.data.map(({ id }) => id), second.has_more]).to.deep.equal([CHATS.slice(3), false])
+      expect(shown(second)).to.deep.equal([CHATS.slice(3), false])
       expect(second.hasNextPage()).to.equal(false)
     }
     const all: string[] = []
     for await (const { id } of client().models.list({ limit: 1 })) all.push(id)
-    expect(all).to.deep.equal(CHATS)
-    expect((await client().models.list()).data.map(({ id }) => id)).to.deep.equal(CHATS)
-  })
-
-  it('lists them backwards from one of them', async () => {
+    expect([all, false])
+      .to.deep.equal(shown(await client().models.list()))
+      .and.to.deep.equal([CHATS, false])
     const page = await client().models.list({ limit: 2, before_id: 'fallback-chat' })
-    expect([page.data.map(({ id }) => id), page.has_more]).to.deep.equal([['dear-chat', 'hasty-chat'], true])
-    const earlier = await page.getNextPage()
-    expect([earlier.data.map(({ id }) => id), earlier.has_more]).to.deep.equal([['sandbox-chat'], false])
+    expect(shown(page)).to.deep.equal([['dear-chat', 'hasty-chat'], true])
+    expect(shown(await page.getNextPage())).to.deep.equal([['sandbox-chat'], false])
   })
 
   it('retrieves a chat, whose id has a slash', async () => {
     const { data: model, request_id: id } = await client().models.retrieve('maker/chat').withResponse()
     const { created_at: created, ...rest } = model
-    expect(rest).to.deep.equal({
+    const stated = {
       type: 'model',
       id: 'maker/chat',
       display_name: 'A chat',
       max_input_tokens: 200_000,
       max_tokens: 8000,
-      capabilities: null,
-      lifecycle: 'active',
-      line: null,
-      deprecated_at: null,
-      retires_at: null,
-    })
+    }
+    const none = { capabilities: null, line: null, deprecated_at: null, retires_at: null }
+    expect(rest).to.deep.equal({ ...stated, ...none, lifecycle: 'active' })
     expect(created).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)
     expect(id).to.be.a('string').and.not.equal('')
   })
 
   it('throws its own errors, with their types and the id of the request', async () => {
-    const refused = [
+    const suspended = await web.account()
+    await setAccountStatus(web.db, null, suspended.id, 'suspended')
+    const bearer = { defaultHeaders: { authorization: 'Bearer x' } }
+    for (const [request, kind, status, type] of [
       [() => client().models.retrieve('none'), NotFoundError, 404, 'not_found_error'],
       [() => client().models.retrieve('sandbox-image'), NotFoundError, 404, 'not_found_error'],
       [() => client({ apiKey: 'tg_nonsense' }).models.list(), AuthenticationError, 401, 'authentication_error'],
-      [
-        () => client({ defaultHeaders: { authorization: 'Bearer x' } }).models.list(),
-        AuthenticationError,
-        401,
-        'authentication_error',
-      ],
+      [() => client(bearer).models.list(), AuthenticationError, 401, 'authentication_error'],
       [() => client().models.list({ limit: 0 }), BadRequestError, 400, 'invalid_request_error'],
       [() => client().models.list({ after_id: 'none' }), BadRequestError, 400, 'invalid_request_error'],
-    ] as const
-    for (const [request, kind, status, type] of refused) {
-      const error = await refusal(request())
-      expect(error).to.be.an.instanceOf(kind).and.include({ status, type })
-      expect((error.error as { request_id: string }).request_id)
-        .to.equal(error.requestID)
-        .and.be.a('string')
+      [() => client({ apiKey: suspended.key }).models.list(), APIError, 403, 'permission_error'],
+    ] as const) {
+      const error = await refusal<APIError>(request(), kind)
+      expect(error).to.include({ status, type })
+      const { request_id: id } = error.error as { request_id: string }
+      expect(id).to.equal(error.requestID).and.be.a('string')
     }
-    const suspended = await anAccount(web.db)
-    await setAccountStatus(web.db, null, suspended.id, 'suspended')
-    expect(await refusal(client({ apiKey: suspended.key }).models.list())).to.include({
-      status: 403,
-      type: 'permission_error',
-    })
+  })
+
+  it('asks once where the balance is refused, though it retries, whole and streamed', async () => {
+    let requests = 0
+    const counting: typeof fetch = (...request) => {
+      requests += 1
+      return fetch(...request)
+    }
+    const asked = { model: 'sandbox-chat', max_tokens: 9000, messages: [{ role: 'user' as const, content: 'hi' }] }
+    for (const stream of [false, true]) {
+      const request = client({ maxRetries: 3, fetch: counting }).messages.create({ ...asked, stream })
+      expect(await refusal(request, APIError)).to.include({ status: 402, type: 'billing_error' })
+    }
+    expect(requests).to.equal(2)
   })
 })

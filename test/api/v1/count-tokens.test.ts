@@ -1,16 +1,18 @@
 import { expect } from 'chai'
 import type { Redis } from 'ioredis'
-import { countsOf } from '../../../scripts/harness/calling.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { send } from '../../../scripts/harness/http.ts'
 import { connectProducer } from '../../../src/shared/platform/redis/redis.ts'
 import type { Script } from '../../upstreams/support/scripted.ts'
 import { saying } from '../../upstreams/support/scripted.ts'
-import { useGateway, useScripted } from '../../support/gateway.ts'
+import { useGateway, useOneAccount, useScripted } from '../../support/gateway.ts'
 
 type Fields = Record<string, unknown>
+
+const COUNT = '/v1/messages/count_tokens'
+const failing =
+  (status: number): Script =>
+  (_request, response) =>
+    void response.writeHead(status).end()
 
 describe('POST /v1/messages/count_tokens', () => {
   const scripted = useScripted()
@@ -19,28 +21,22 @@ describe('POST /v1/messages/count_tokens', () => {
     const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
     models.push({ id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'native', model: 'a-claude' }] })
   })
-  let account: TestAccount
+  // It has never had a credit.
+  const account = useOneAccount(gateway)
   let redis: Redis
-  before(async () => {
+  before(() => {
     redis = connectProducer(gateway.config)
-    // It has never had a credit.
-    account = await anAccount(gateway.db)
   })
-  after(async () => {
-    redis.disconnect()
-  })
+  after(() => redis.disconnect())
   afterEach(async () => {
-    expect(await balanceOf(gateway.db, account.id)).to.equal(0)
-    expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 0, charged: 0, entries: 0 })
+    expect(await account.balance()).to.equal(0)
+    expect(await account.counts()).to.deep.equal({ calls: 0, charged: 0, entries: 0 })
     expect(await redis.keys(`${gateway.config.REDIS_PREFIX}:request:*`)).to.deep.equal([])
   })
 
-  const count = (model: string, content: unknown, more: Fields = {}, headers: Record<string, string> = {}) =>
-    send('POST', `${gateway.url}/v1/messages/count_tokens`, {
-      key: account.key,
-      headers,
-      body: { model, messages: [{ role: 'user', content }], ...more },
-    })
+  const user = (content: unknown) => [{ role: 'user', content }]
+  const count = (model: string, content: unknown, more: Fields = {}, headers = {}) =>
+    account.post(COUNT, { model, messages: user(content), ...more }, headers)
 
   const expectEstimate = (reply: Reply): void => {
     expect(reply.status, reply.text).to.equal(200)
@@ -56,17 +52,10 @@ describe('POST /v1/messages/count_tokens', () => {
     })
     const kept = { system: 'Be brief.', thinking: { type: 'enabled', budget_tokens: 2048 } }
     const beta = 'interleaved-thinking-2025-05-14'
-    const reply = await count(
-      'claude',
-      prompt,
-      { ...kept, max_tokens: 9, temperature: 1, metadata: {} },
-      { 'anthropic-beta': beta },
-    )
+    const fields = { ...kept, max_tokens: 9, temperature: 1, metadata: {} }
+    const reply = await count('claude', prompt, fields, { 'anthropic-beta': beta })
     expect([reply.status, reply.json]).to.deep.equal([200, { input_tokens: 7 }])
-    const messages = [{ role: 'user', content: prompt }]
-    expect(asked).to.deep.equal([
-      { url: '/v1/messages/count_tokens', body: { ...kept, model: 'a-claude', messages }, beta },
-    ])
+    expect(asked).to.deep.equal([{ url: COUNT, body: { ...kept, model: 'a-claude', messages: user(prompt) }, beta }])
   })
 
   it('has a body of megabytes counted too, and leaves nothing of it in Redis', async () => {
@@ -75,19 +64,17 @@ describe('POST /v1/messages/count_tokens', () => {
     expect(reply.json).to.deep.equal({ input_tokens: 1_000_000 })
   })
 
-  const FAILING: [what: string, script: Script][] = [
-    ['has no such endpoint', (_request, response) => void response.writeHead(404).end()],
-    ['fails', (_request, response) => void response.writeHead(500).end()],
-    ['answers no count', saying('{"input_tokens": "7"}')],
-    ['answers a negative count', saying('{"input_tokens": -7}')],
-    ['does not answer in time', () => {}],
-    ['breaks off', (_request, response) => void response.destroy()],
-  ]
-  for (const [what, script] of FAILING) {
-    it(`answers the estimate of the hold where its upstream ${what}`, async () => {
-      expectEstimate(await count('claude', scripted.prompt(script)))
-    })
+  const FAILING: Record<string, Script> = {
+    'has no such endpoint': failing(404),
+    fails: failing(500),
+    'answers no count': saying('{"input_tokens": "7"}'),
+    'answers a negative count': saying('{"input_tokens": -7}'),
+    'does not answer in time': () => {},
+    'breaks off': (_request, response) => void response.destroy(),
   }
+  for (const [what, script] of Object.entries(FAILING))
+    it(`answers the estimate of the hold where its upstream ${what}`, async () =>
+      expectEstimate(await count('claude', scripted.prompt(script))))
 
   it('answers the estimate over an upstream of another protocol, and while no worker runs', async () => {
     expectEstimate(await count('sandbox-chat', 'hello '.repeat(10)))
@@ -104,25 +91,12 @@ describe('POST /v1/messages/count_tokens', () => {
   })
 
   it('opens no circuit by counts that fail: the next call is sent', async () => {
-    for (let nth = 0; nth < 6; nth++)
-      await count(
-        'claude',
-        scripted.prompt((_request, response) => void response.writeHead(404).end()),
-      )
-    const rich = await anAccount(gateway.db, 1000)
-    const message = {
-      id: 'm',
-      type: 'message',
-      role: 'assistant',
-      content: [{ type: 'text', text: 'hi' }],
-      stop_reason: 'end_turn',
-      usage: { input_tokens: 1, output_tokens: 1 },
-    }
-    const messages = [{ role: 'user', content: scripted.prompt(saying(JSON.stringify(message))) }]
-    const reply = await send('POST', `${gateway.url}/v1/messages`, {
-      key: rich.key,
-      body: { model: 'claude', max_tokens: 9, messages },
-    })
+    for (let nth = 0; nth < 6; nth++) await count('claude', scripted.prompt(failing(404)))
+    const answer = { id: 'm', type: 'message', role: 'assistant', content: [{ type: 'text', text: 'hi' }] }
+    const ended = { stop_reason: 'end_turn', usage: { input_tokens: 1, output_tokens: 1 } }
+    const messages = user(scripted.prompt(saying(JSON.stringify({ ...answer, ...ended }))))
+    const rich = await gateway.account(1000)
+    const reply = await rich.post('/v1/messages', { model: 'claude', max_tokens: 9, messages })
     expect(reply.status, reply.text).to.equal(200)
   })
 })

@@ -28,6 +28,7 @@ describe('the fields of POST /v1/messages', () => {
   const hour = { cache_control: { type: 'ephemeral', ttl: '1h' } }
   const search = { type: 'web_search_20250305', name: 'web_search' }
   const added = (more: object) => saying({ type: 'tool_addition', ...more })
+  const FORCED = { type: 'tool', name: 'web_search' }
   const compacting = { edits: [{ type: 'compact_20260112' }] }
 
   const REFUSED: Refused[] = [
@@ -41,11 +42,7 @@ describe('the fields of POST /v1/messages', () => {
     ['one in an added tool', added({ tool: { ...tool('a'), ...hour } }), /cache_control\.ttl/],
     ['one of a result', saying({ type: 'tool_result', tool_use_id: 'a', content: [text('a', hour)] }), /ttl/],
     ['a compaction', { context_management: compacting }, /^context_management/],
-    [
-      'a hosted tool that is forced',
-      { tools: [search], tool_choice: { type: 'tool', name: 'web_search' } },
-      /^tool_choice/,
-    ],
+    ['a hosted tool that is forced', { tools: [search], tool_choice: FORCED }, /^tool_choice/],
     ['any hosted tool at will', { tools: [search], tool_choice: { type: 'any' } }, /^tool_choice/],
     ['a hosted tool in the middle', added({ tool: search }), /^messages\.0\.content\.0/],
     ['one deeper in it', added({ x: [{ y: search }] }), /^messages\.0\.content\.0/],
@@ -84,6 +81,7 @@ describe('the fields of POST /v1/responses', () => {
     checkResponses({ model: 'm', max_output_tokens: 100, input: 'x', ...more }, MODEL)
 
   const search = { type: 'web_search' }
+  const LONG = { ttl: '12h' }
   const items = (...input: unknown[]) => ({ input })
   const saying = (...content: unknown[]) => items({ role: 'user', content })
   const picture = (more: object) => saying({ type: 'input_image', ...more })
@@ -108,30 +106,14 @@ describe('the fields of POST /v1/responses', () => {
     ['a private address', picture({ image_url: 'http://127.0.0.1/a' }), /image_url/],
     ['a hosted tool that is forced', { tools: [search], tool_choice: search }, /tool_choice/],
     ['a tool whose type is an object', { tools: [{ type: odd }] }, /^Invalid 'tools\.0\.type'/],
-    [
-      'a member of a namespace whose type is one',
-      { tools: [{ type: 'namespace', name: 'a', tools: [{ type: odd }] }] },
-      /tools/,
-    ],
+    ['one in a namespace', { tools: [{ type: 'namespace', name: 'a', tools: [{ type: odd }] }] }, /tools/],
     ['a hosted tool whose name is one', { tools: [{ ...search, name: odd }] }, /^Invalid 'tools\.0\.name'/],
     ['a hosted tool whose name splits a header', { tools: [{ ...search, name: 'a\r\nx: y' }] }, /tools\.0\.name/],
     ['a hosted tool whose type splits a header', { tools: [{ type: 'a\nb' }] }, /tools\.0\.type/],
-    [
-      'a hosted tool deep in what was searched for',
-      items({ type: 'tool_search_output', x: [{ tools: [search] }] }),
-      /input\.0\.x\.0\.tools/,
-    ],
-    [
-      'a tier in a change of the configuration',
-      updated({ a: { service_tier: 'priority' } }),
-      /input\.0\.a\.service_tier/,
-    ],
+    ['a hosted tool deep in a search', items({ type: 'tool_search_output', x: [{ tools: [search] }] }), /x\.0\.tools/],
+    ['a tier in a changed configuration', updated({ a: { service_tier: 'priority' } }), /input\.0\.a\.service_tier/],
     ['a longer limit in one', updated({ max_output_tokens: 1e6 }), /input\.0\.max_output_tokens/],
-    [
-      'a cache of a mark that lives longer',
-      saying({ type: 'input_text', text: 'a', prompt_cache_breakpoint: { ttl: '12h' } }),
-      /ttl/,
-    ],
+    ['a mark that lives longer', saying({ type: 'input_text', text: 'a', prompt_cache_breakpoint: LONG }), /ttl/],
     ['20,001 items', { input: many(20_001, () => 0) }, /input/],
     ['more than all tokens', { max_output_tokens: 1e21 }, /max_output_tokens/],
   ]
@@ -141,10 +123,8 @@ describe('the fields of POST /v1/responses', () => {
   for (const id of [odd, undefined])
     it(`are refused where a reference has the id ${JSON.stringify(id)}`, async () => {
       const body = { input: [{ type: 'item_reference', id }] }
-      const refused = await withPrevious({} as never, body, {} as never).catch((error: unknown) => error)
+      const refused = await withPrevious({} as never, body, {} as never).catch((error: Error) => error)
       expect(refused).to.include({ code: 'invalid_request', param: 'input' })
-      expect(refused)
-        .to.have.property('message')
-        .that.matches(/id of an item/)
+      expect((refused as Error).message).to.match(/id of an item/)
     })
 })

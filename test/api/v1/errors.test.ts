@@ -1,23 +1,8 @@
 import { expect } from 'chai'
-import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { messageOf, statusOf } from '../../../src/shared/platform/errors.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
-import { balanceOf } from '../../../scripts/harness/factories.ts'
-import { get, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import {
-  CHAT,
-  IMAGES,
-  VIDEOS,
-  chat,
-  chatBody,
-  countsOf,
-  image,
-  imageBody,
-  movementsOf,
-  prompted,
-  recordOf,
-} from '../../../scripts/harness/calling.ts'
+import { CHAT, IMAGES, VIDEOS, chatBody, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 import { expectError } from './support/errors.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 
@@ -25,34 +10,21 @@ describe('refusals of the gateway', () => {
   const gateway = useGateway()
   const account = useAccount(gateway, 100)
 
-  const request = (
-    path: string,
-    body: unknown,
-    headers: Record<string, string> = {},
-    key: string | undefined = account.key,
-  ): Promise<Reply> => send('POST', `${gateway.url}${path}`, { key, body, headers })
-
   /** What no refusal must do. */
   async function expectUntouched(reply: Reply, code: ErrorCode): Promise<void> {
-    expect(await balanceOf(gateway.db, account.id)).to.equal(100)
-    expect(await movementsOf(gateway.db, reply)).to.deep.equal([])
-    expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 1, charged: 0, entries: 1 })
-    expect(await recordOf(gateway.db, reply)).to.include({
-      status: 'rejected',
-      httpStatus: statusOf(code),
-      errorType: code,
-      credits: 0,
-      creditsPrecharged: 0,
-      attempts: 0,
-      upstream: null,
-      count: 1,
-    })
+    expect(await account.balance()).to.equal(100)
+    expect(await gateway.movements(reply)).to.deep.equal([])
+    expect(await account.counts()).to.deep.equal({ calls: 1, charged: 0, entries: 1 })
+    const nothing = { credits: 0, creditsPrecharged: 0, attempts: 0, upstream: null, count: 1 }
+    const refused = { status: 'rejected', httpStatus: statusOf(code), errorType: code }
+    expect(await gateway.record(reply)).to.include({ ...refused, ...nothing })
   }
 
   const imageOf = (model: unknown) => imageBody('x', { model })
   const chatOf = (more: object) => chatBody('x', more)
   const large = JSON.stringify(chatBody('x'.repeat(1_048_576)))
-  type Row = [code: ErrorCode, when: string, path: string, body: unknown, param?: string]
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+  type Row = [code: ErrorCode, when: string, path: string, body: unknown, param?: string | null, headers?: object]
   const OF_MODELS = (
     [
       ['the model does not exist', IMAGES, imageOf('nothing')],
@@ -78,126 +50,57 @@ describe('refusals of the gateway', () => {
     ['invalid_json', 'the body is not JSON', CHAT, '{"model":'],
     ['invalid_json', 'the body is an array', CHAT, '[]'],
     ['payload_too_large', 'the body has more than 1 MB', CHAT, large],
+    ['unsupported_media_type', 'the type of the body is not JSON', CHAT, 'model=x', null, FORM],
+    // White space around a header's value is not part of it.
+    ...['', ' '.repeat(3), 'ü', 'x'.repeat(256)].map((key): Row => {
+      const when = `the Idempotency-Key is ${JSON.stringify(key.slice(0, 4))} of ${key.length} characters`
+      return ['invalid_request', when, IMAGES, imageBody('x'), 'Idempotency-Key', { 'idempotency-key': key }]
+    }),
   ]
-  for (const [code, when, path, body, param] of ROWS) {
+  for (const [code, when, path, body, param, headers] of ROWS)
     it(`answer ${statusOf(code)} ${code} if ${when}, charge nothing, and record it`, async () => {
-      const reply = await request(path, body)
+      const reply = await account.post(path, body, headers as Record<string, string>)
       expectError(reply, code, param)
       await expectUntouched(reply, code)
     })
-  }
-
-  it('answer 415 unsupported_media_type to a body whose type is not JSON', async () => {
-    const reply = await request(CHAT, 'model=x', { 'content-type': 'application/x-www-form-urlencoded' })
-    expectError(reply, 'unsupported_media_type')
-    await expectUntouched(reply, 'unsupported_media_type')
-  })
-
-  it('answer 422 idempotency_conflict to a used key with another body, and charge nothing', async () => {
-    const key = { 'idempotency-key': 'one' }
-    const first = await image(gateway, account, prompted(), {}, key)
-    expect(first.status).to.equal(200)
-    const reply = await image(gateway, account, prompted(), {}, key)
-    expectError(reply, 'idempotency_conflict', 'Idempotency-Key')
-    expect(await recordOf(gateway.db, reply)).to.include({ status: 'rejected', errorType: 'idempotency_conflict' })
-    expect(await balanceOf(gateway.db, account.id)).to.equal(60)
-  })
-
-  for (const key of ['', ' '.repeat(3), 'ü', 'x'.repeat(256)]) {
-    const shown = `${JSON.stringify(key.slice(0, 4))}… (${key.length} characters)`
-    it(`answer 400 invalid_request to an Idempotency-Key of ${shown}`, async () => {
-      const reply = await image(gateway, account, 'x', {}, { 'idempotency-key': key })
-      // White space around a header's value is not part of it.
-      expectError(reply, 'invalid_request', 'Idempotency-Key')
-    })
-  }
-
-  it('answer 403 account_suspended to a suspended account until it is active again', async () => {
-    await setAccountStatus(gateway.db, null, account.id, 'suspended')
-    const reply = await image(gateway, account, 'x')
-    expectError(reply, 'account_suspended')
-    await expectUntouched(reply, 'account_suspended')
-    expectError(await get(`${gateway.url}/v1/models`, account.key), 'account_suspended')
-    expectError(await get(`${gateway.url}/v1/calls/call_1`, account.key), 'account_suspended')
-    await setAccountStatus(gateway.db, null, account.id, 'active')
-    expect((await get(`${gateway.url}/v1/models`, account.key)).status).to.equal(200)
-  })
 
   it('answer 404 not_found to unknown paths and calls', async () => {
-    for (const path of ['/v1', '/v1/', '/v1/nothing', '/v1/chat', '/v1/images', '/v2/models', '/v1/models/']) {
-      const reply = await get(`${gateway.url}${path}`, account.key)
-      expect(reply.status, path).to.equal(404)
-    }
-    for (const id of ['call_1', 'x', `call_${'0'.repeat(32)}`, "call_'--", '%00', `call_${'a'.repeat(10_000)}`]) {
-      expectError(await get(`${gateway.url}/v1/calls/${id}`, account.key), 'not_found')
-    }
-    expectError(await get(`${gateway.url}/v1/calls/%zz`, account.key), 'not_found')
-  })
-
-  it('answer 405 method_not_allowed with the allowed methods', async () => {
-    for (const [method, path, allow] of [
-      ['GET', IMAGES, 'POST'],
-      ['PUT', CHAT, 'POST'],
-      ['DELETE', VIDEOS, 'POST'],
-      ['PATCH', CHAT, 'POST'],
-      ['OPTIONS', IMAGES, 'POST'],
-      ['POST', '/v1/models', 'GET, HEAD'],
-      ['DELETE', '/v1/models', 'GET, HEAD'],
-      ['DELETE', '/v1/models/maker/chat', 'GET, HEAD'],
-      ['POST', '/v1/calls/call_1', 'GET, HEAD'],
-    ] as const) {
-      const reply = await send(method, `${gateway.url}${path}`, { key: account.key })
-      expectError(reply, 'method_not_allowed')
-      expect(reply.headers.get('allow'), `${method} ${path}`).to.equal(allow)
-    }
+    for (const path of ['/v1', '/v1/', '/v1/nothing', '/v1/chat', '/v1/images', '/v2/models', '/v1/models/'])
+      expect((await account.get(path)).status, path).to.equal(404)
+    const none = ['call_1', 'x', `call_${'0'.repeat(32)}`, "call_'--", '%00', `call_${'a'.repeat(10_000)}`, '%zz']
+    for (const id of none) expectError(await account.get(`/v1/calls/${id}`), 'not_found')
   })
 
   it('have the message of the catalogue of errors by default', async () => {
-    const reply = await request(VIDEOS, { model: 'no-such-model', prompt: 'x' })
-    expect(reply.json.error.message).to.equal(messageOf('unsupported_model'))
+    const { json } = await account.post(VIDEOS, { model: 'no-such-model', prompt: 'x' })
+    expect(json.error.message).to.equal(messageOf('unsupported_model'))
     for (const path of [CHAT, IMAGES, VIDEOS])
-      expect((await request(path, {})).json.error.message, path).to.match(/^model is missing/)
+      expect((await account.post(path, {})).json.error.message, path).to.match(/^model is missing/)
   })
 
-  describe('carry ids', () => {
-    it("X-Request-Id is the client's own if it is valid and has at most 128 characters", async () => {
-      for (const id of ['abc', 'a'.repeat(128), '018f-77:x/y=z@w+v.u_t-s']) {
-        expect(
-          (await get(`${gateway.url}/v1/models`, account.key, { 'x-request-id': id })).headers.get('x-request-id'),
-        ).to.equal(id)
-      }
-      for (const id of ['', 'a'.repeat(129), 'two words', '<script>', '"quoted"', 'tab\there']) {
-        const answered = (await get(`${gateway.url}/v1/models`, account.key, { 'x-request-id': id })).headers.get(
-          'x-request-id',
-        )
-        expect(answered).to.match(/^[0-9a-f-]{36}$/)
-      }
-    })
-
-    it('X-Call-Id is on every answer of a call, and the same in its record', async () => {
-      const replies = [
-        await chat(gateway, account, 'x'),
-        await image(gateway, account, 'x'),
-        await image(gateway, account, ''),
-      ]
-      for (const reply of replies)
-        expect((await recordOf(gateway.db, reply)).id).to.equal(reply.headers.get('x-call-id'))
-    })
+  it("carry the client's own X-Request-Id if it is valid and has at most 128 characters", async () => {
+    const answered = async (id: string) =>
+      (await account.get('/v1/models', { 'x-request-id': id })).headers.get('x-request-id')
+    for (const id of ['abc', 'a'.repeat(128), '018f-77:x/y=z@w+v.u_t-s']) expect(await answered(id)).to.equal(id)
+    for (const id of ['', 'a'.repeat(129), 'two words', '<script>', '"quoted"', 'tab\there'])
+      expect(await answered(id)).to.match(/^[0-9a-f-]{36}$/)
   })
 
-  it('are recorded with the model that the client named, truncated to what a record holds', async () => {
+  it('carry the X-Call-Id of their record, which has the named model, truncated to what it holds', async () => {
+    for (const reply of [await account.chat('x'), await account.image('x'), await account.image('')])
+      expect((await gateway.record(reply)).id).to.equal(reply.headers.get('x-call-id'))
     for (const model of ['a\u0000b', '\ud800', 'x'.repeat(5000), '😀'.repeat(300), '']) {
-      const reply = await request(IMAGES, JSON.stringify({ model, prompt: 'x' }))
+      const reply = await account.image('x', { model })
       expectError(reply, 'unsupported_model', 'model')
-      expect(Array.from((await recordOf(gateway.db, reply)).model).length).to.be.at.most(200)
+      expect(Array.from((await gateway.record(reply)).model).length).to.be.at.most(200)
     }
   })
 
   it('leave nothing of a prompt or a message in the database', async () => {
     const secret = prompted()
-    await chat(gateway, account, secret)
-    await image(gateway, account, secret)
-    await image(gateway, account, secret, { resolution: '!' })
+    await account.chat(secret)
+    await account.image(secret)
+    await account.image(secret, { resolution: '!' })
     const { rows } = await gateway.db.raw<{ rows: { found: number }[] }>(
       `SELECT count(*) AS found FROM calls c LEFT JOIN call_results r ON r.call_id = c.id
        WHERE c.account_id = ? AND (c::text || coalesce(r::text, '')) LIKE ?`,

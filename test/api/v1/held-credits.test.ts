@@ -1,15 +1,13 @@
-import Anthropic from '@anthropic-ai/sdk'
 import { expect } from 'chai'
-import OpenAI from 'openai'
-import { chat, prompted, recordOf } from '../../../scripts/harness/calling.ts'
-import type { TestAccount, TestMember } from '../../../scripts/harness/factories.ts'
-import { aMember, anAccount, anOrganisation, balanceOf, proveAddress } from '../../../scripts/harness/factories.ts'
+import { prompted } from '../../../scripts/harness/calling.ts'
+import { aMember, anOrganisation, proveAddress } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { dueTopUps } from '../../../src/shared/payments/top-ups.ts'
 import { outstandingOf } from '../../shared/calls/opening.ts'
+import { callerOf } from '../../support/caller.ts'
+import type { Caller } from '../../support/caller.ts'
 import { claudeAndGpt } from './support/message-models.ts'
 import { useGateway } from '../../support/gateway.ts'
 
@@ -18,59 +16,57 @@ const AGENTS_LIMIT = 64_000
 
 const user = (content: string) => [{ role: 'user' as const, content }]
 
+/** Calls of each dialect, and how one is refused that waits for credits. */
+const KINDS = {
+  messages: {
+    path: '/v1/messages',
+    body: (content: string, limit: number) => ({ model: 'claude', max_tokens: limit, messages: user(content) }),
+    refused: [429, 'rate_limit_error', undefined],
+  },
+  responses: {
+    path: '/v1/responses',
+    body: (content: string, limit: number) => ({ model: 'gpt', input: content, max_output_tokens: limit }),
+    refused: [429, 'rate_limit_error', 'rate_limit_exceeded'],
+  },
+  chat: {
+    path: '/v1/chat/completions',
+    body: (content: string, limit: number) => ({ model: 'gpt', max_tokens: limit, messages: user(content) }),
+    refused: [402, 'insufficient_credits', 'insufficient_credits'],
+  },
+} as const
+type Kind = keyof typeof KINDS
+
+// What a lowered limit holds: calls/credit-limit.test.ts. Mails about budgets: test/shared/calls/budget-mails.test.ts.
 describe('credits that running calls hold', () => {
   const gateway = useGateway({}, claudeAndGpt)
 
-  /** What these calls send, by their endpoint. */
-  const SENT = {
-    messages: (content: string, limit: number) => ({ model: 'claude', max_tokens: limit, messages: user(content) }),
-    responses: (content: string, limit: number) => ({ model: 'gpt', input: content, max_output_tokens: limit }),
-    chat: (content: string, limit: number) => ({ model: 'gpt', max_tokens: limit, messages: user(content) }),
-  }
-  type Kind = keyof typeof SENT
-  const PATHS = { messages: '/v1/messages', responses: '/v1/responses', chat: '/v1/chat/completions' }
-
-  const send = (kind: Kind, { key }: Pick<TestAccount, 'key'>, content: string, limit: number): Promise<Reply> =>
-    post(`${gateway.url}${PATHS[kind]}`, key, SENT[kind](content, limit))
+  const send = (kind: Kind, { post }: Caller, content: string, limit: number): Promise<Reply> =>
+    post(KINDS[kind].path, KINDS[kind].body(content, limit))
 
   /** Runs `during` while a call of this kind runs that holds what it may, and returns how that call was answered. */
-  async function whileRunning(
-    kind: Kind,
-    account: TestAccount,
-    limit: number,
-    during: () => Promise<void>,
-  ): Promise<Reply> {
+  async function whileRunning(kind: Kind, account: Caller, limit: number, during: () => Promise<void>): Promise<Reply> {
     // Two words, because a stream is held after its first chunk.
     const prompt = prompted('[answer all right] [hold]')
     const open = await outstandingOf(gateway.db, account.id)
     const reply = send(kind, account, prompt, limit)
     await until('it runs', async () => (await outstandingOf(gateway.db, account.id)) === open + 1)
     await until('its upstream has it', () => gateway.sandbox.journal(prompt).length > 0)
-    try {
-      await during()
-    } finally {
-      gateway.sandbox.release(prompt)
-    }
+    await during().finally(() => gateway.sandbox.release(prompt))
     return reply
   }
 
-  const stateOf = ({ id }: TestAccount) =>
+  const stateOf = ({ id }: Caller) =>
     gateway.db('accounts').where({ id }).first('credits', 'held', 'low_balance_state', 'top_up_state')
-
-  /** Lets an account watch its balance at 5,000 credits. */
-  async function watched(account: TestAccount): Promise<void> {
-    await proveAddress(gateway.db, account)
-    await gateway.db('accounts').where({ id: account.id }).update({ low_balance_below: 5000, top_up_below: 5000 })
-  }
 
   for (const [kind, limit] of [
     ['messages', AGENTS_LIMIT],
     ['responses', AGENTS_LIMIT],
     ['chat', 16_000],
-  ] as const) {
+  ] as const)
     it(`charge no card and notify nobody while ${kind} calls hold most of a balance and give it back`, async () => {
-      const account = await anAccount(gateway.db, 50_000)
-      await watched(account)
+      const account = await gateway.account(50_000)
+      await proveAddress(gateway.db, account)
+      await gateway.db('accounts').where({ id: account.id }).update({ low_balance_below: 5000, top_up_below: 5000 })
       const watching = { low_balance_state: 'armed', top_up_state: 'armed' }
       for (let round = 0; round < 3; round++) {
         const reply = await whileRunning(kind, account, limit, async () => {
@@ -86,111 +82,51 @@ describe('credits that running calls hold', () => {
       const { credits, held, ...states } = await stateOf(account)
       expect([held, states]).to.deep.equal([0, watching])
       expect(credits).to.be.above(49_000)
-      expect(
-        await gateway.db('mails').where({ user_id: account.userId }).whereIn('kind', ['low_balance']),
-      ).to.have.length(0)
+      expect(await gateway.db('mails').where({ user_id: account.userId, kind: 'low_balance' })).to.have.length(0)
     })
-  }
-
-  it('let a key be reported once when it has really spent 80 and 100 percent of its budget', async () => {
-    const account = await anAccount(gateway.db, 1_000_000)
-    await proveAddress(gateway.db, account)
-    await changeKey(gateway.db, account.keyId, { budget: { credits: 13_000, period: 'month' } })
-    const marks = async () =>
-      gateway
-        .db('budget_notices')
-        .join('budgets', 'budgets.id', 'budget_id')
-        .where({ key_id: account.keyId })
-        .orderBy('percent')
-        .pluck<number[]>('percent')
-    for (let round = 0; round < 2; round++) {
-      await whileRunning('messages', account, AGENTS_LIMIT, async () => {
-        expect(await marks()).to.deep.equal([])
-      })
-    }
-    expect(await marks()).to.deep.equal([])
-    const spend = (input: number, output: number) =>
-      send('chat', account, prompted(`[usage ${input} ${output}]`), output)
-    expect((await spend(1, 3600)).status).to.equal(200)
-    expect(await marks()).to.deep.equal([80])
-    const { used } = await gateway
-      .db('budget_windows')
-      .join('budgets', 'budgets.id', 'budget_id')
-      .where({ key_id: account.keyId })
-      .first('used')
-    // Enough for the charge of the next call, whose input costs more in the end.
-    await changeKey(gateway.db, account.keyId, { budget: { credits: used + 370, period: 'month' } })
-    expect((await spend(80, 100)).status).to.equal(200)
-    expect(await marks()).to.deep.equal([80, 100])
-    const mails = await gateway.db('mails').where({ user_id: account.userId, kind: 'budget' }).select('details')
-    expect(mails.map(({ details }) => details.percent)).to.have.members([80, 100])
-  })
-
-  const REFUSED = {
-    messages: [429, 'rate_limit_error', undefined],
-    responses: [429, 'rate_limit_error', 'rate_limit_exceeded'],
-    chat: [402, 'insufficient_credits', 'insufficient_credits'],
-  } as const
 
   const shown = ({ status, json }: Reply) => [status, json.error.type, json.error.code]
+  const retried = ({ headers }: Reply) => [headers.get('retry-after'), headers.get('x-should-retry')]
 
-  for (const kind of Object.keys(REFUSED) as Kind[]) {
+  for (const kind of Object.keys(KINDS) as Kind[])
     it(`let ${kind} that could be paid without them wait, and refuse for good what could not`, async () => {
-      const account = await anAccount(gateway.db, 13_000)
+      const account = await gateway.account(13_000)
       await whileRunning('chat', account, 4200, async () => {
         const waiting = await send(kind, account, 'hello', 4200)
-        expect(shown(waiting), waiting.text).to.deep.equal(REFUSED[kind])
-        expect(waiting.json.error.message).to.match(/^This call reserves \d+ credits \(max_tokens \d+\); \d+ are left/)
-        expect(waiting.json.error.message).to.match(/ and \d+ are held by calls that run\. Try again shortly\./)
-        expect([waiting.headers.get('retry-after'), waiting.headers.get('x-should-retry')]).to.deep.equal(['2', 'true'])
-        expect(await recordOf(gateway.db, waiting)).to.include({ status: 'rejected', errorType: 'credits_in_use' })
-        const poor = await send(kind, await anAccount(gateway.db, 100), 'hello', 4200)
-        expect(poor.headers.get('x-should-retry'), 'nothing is held').to.equal('false')
+        expect(shown(waiting), waiting.text).to.deep.equal(KINDS[kind].refused)
+        const { message } = waiting.json.error
+        expect(message).to.match(/^This call reserves \d+ credits \(max_tokens \d+\); \d+ are left/)
+        expect(message).to.match(/ and \d+ are held by calls that run\. Try again shortly\./)
+        expect(retried(waiting)).to.deep.equal(['2', 'true'])
+        expect(await gateway.record(waiting)).to.include({ status: 'rejected', errorType: 'credits_in_use' })
+        expect(retried(await send(kind, await gateway.account(100), 'hello', 4200))[1], 'nothing is held').to.equal(
+          'false',
+        )
         const beyond = await send('chat', account, 'hello', 5000)
         expect(shown(beyond)).to.deep.equal([402, 'insufficient_credits', 'insufficient_credits'])
-        expect([beyond.headers.get('retry-after'), beyond.headers.get('x-should-retry')]).to.deep.equal([null, 'false'])
-        expect(await recordOf(gateway.db, beyond)).to.include({ errorType: 'insufficient_credits' })
+        expect(retried(beyond)).to.deep.equal([null, 'false'])
+        expect(await gateway.record(beyond)).to.include({ errorType: 'insufficient_credits' })
       })
       expect((await send(kind, account, prompted(), 4000)).status).to.equal(200)
     })
-  }
 
   it("let a call wait for what others hold of a key's or a member's budget, by the name of that budget", async () => {
     const organisation = await anOrganisation(gateway.db, 1_000_000)
-    const member: TestMember = await aMember(gateway.db, organisation, { budget: { credits: 13_000, period: 'day' } })
-    const keyed = await anAccount(gateway.db, 1_000_000)
+    const member = await aMember(gateway.db, organisation, { budget: { credits: 13_000, period: 'day' } })
+    const keyed = await gateway.account(1_000_000)
     await changeKey(gateway.db, keyed.keyId, { budget: { credits: 13_000, period: 'total' } })
     for (const [holder, type, words] of [
-      [member, 'member_budget_exceeded', 'left of your budget in this account'],
+      [callerOf(gateway, member), 'member_budget_exceeded', 'left of your budget in this account'],
       [keyed, 'key_budget_exceeded', 'left of the budget of this key'],
-    ] as const) {
+    ] as const)
       await whileRunning('messages', holder, AGENTS_LIMIT, async () => {
-        const reply = await chat(gateway, holder, 'hello', { model: 'gpt', max_tokens: 4000 })
+        const reply = await send('chat', holder, 'hello', 4000)
         expect(shown(reply), reply.text).to.deep.equal([402, type, type])
         expect(reply.json.error.message).to.include(words).and.to.include('are held by calls that run')
         expect(reply.json.error).not.to.have.property('resetsAt')
-        expect([reply.headers.get('retry-after'), reply.headers.get('x-should-retry')]).to.deep.equal(['2', 'true'])
-        expect(await recordOf(gateway.db, reply)).to.include({ errorType: 'credits_in_use' })
-        const other = await send('messages', holder, 'hello', AGENTS_LIMIT)
-        expect(shown(other)).to.deep.equal(REFUSED.messages)
+        expect(retried(reply)).to.deep.equal(['2', 'true'])
+        expect(await gateway.record(reply)).to.include({ errorType: 'credits_in_use' })
+        expect(shown(await send('messages', holder, 'hello', AGENTS_LIMIT))).to.deep.equal(KINDS.messages.refused)
       })
-    }
-  })
-
-  it('leave enough for two agents and a third call at once, by the SDKs of Anthropic and OpenAI', async () => {
-    const account = await anAccount(gateway.db, 50_000)
-    const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: account.key })
-    const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key })
-    const agent = (content: string) =>
-      anthropic.messages.stream({ model: 'claude', max_tokens: AGENTS_LIMIT, messages: user(content) }).finalMessage()
-    const answers = await Promise.all([
-      agent(prompted('[answer one] [delay 500]')),
-      agent(prompted('[answer two] [delay 500]')),
-      anthropic.messages.create({ model: 'claude', max_tokens: 500, messages: user(prompted('[answer title]')) }),
-      openai.responses.create({ model: 'gpt', input: prompted('[answer three]'), max_output_tokens: 500 }),
-    ])
-    const texts = answers.map((one) => ('content' in one ? (one.content[0] as { text: string }).text : one.output_text))
-    expect(texts).to.deep.equal(['one', 'two', 'title', 'three'])
-    expect(await balanceOf(gateway.db, account.id)).to.be.above(48_000)
   })
 })

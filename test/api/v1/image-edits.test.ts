@@ -1,29 +1,25 @@
 import { expect } from 'chai'
 import OpenAI, { BadRequestError, toFile } from 'openai'
 import { drawPng } from '../../../sandbox/media/png.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { post } from '../../../scripts/harness/http.ts'
-import { countsOf, prompted } from '../../../scripts/harness/calling.ts'
+import { IMAGES, prompted } from '../../../scripts/harness/calling.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { PIXEL, PIXEL_URI } from '../../support/pixel.ts'
-import { imageModels } from './support/image-models.ts'
-import { useGateway } from '../../support/gateway.ts'
+import { refusal } from './support/errors.ts'
+import { addImages } from './support/image-models.ts'
+import { useGateway, useOneAccount } from '../../support/gateway.ts'
 
 const EDITS = '/v1/images/edits'
+const PIXEL_BYTES = Buffer.from(PIXEL, 'base64').length
+
+type Part = [field: string, bytes: Buffer, type?: string]
+type Fields = Record<string, unknown>
 
 describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
-  const gateway = useGateway({}, (catalogue) => {
-    const { sandbox } = catalogue.upstreams as Record<string, { baseUrl: string }>
-    const baseUrl = `${new URL(sandbox!.baseUrl).origin}/fal`
-    Object.assign(catalogue.upstreams, { linking: sandbox, falling: { ...sandbox, protocol: 'fal', baseUrl } })
-    catalogue.models.push(...(imageModels() as never[]))
-  })
-  let account: TestAccount
+  const gateway = useGateway({}, addImages)
+  const account = useOneAccount(gateway, 100_000)
   let small: Buffer
   let wide: Buffer
   before(async () => {
-    account = await anAccount(gateway.db, 100_000)
     small = await drawPng({ width: 16, height: 16 }, 'small')
     wide = await drawPng({ width: 32, height: 16 }, 'wide')
   })
@@ -32,50 +28,35 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
   })
 
   const client = (): OpenAI => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, maxRetries: 0 })
-  const png = (bytes: Buffer, name = 'a.png') => toFile(bytes, name, { type: 'image/png' })
+  const png = (bytes: Buffer) => toFile(bytes, 'a.png', { type: 'image/png' })
 
-  type Sent = { fields: Record<string, unknown>; files: { field: string; name: string; type: string; bytes: number }[] }
+  type Sent = { fields: Fields; files: { field: string; name: string; type: string; bytes: number }[] }
   const sentFor = (prompt: string) => {
-    const line = gateway.sandbox.journal(prompt)[0]!
-    return { path: line.path, ...(line.body as Sent) }
+    const { path, body } = gateway.sandbox.journal(prompt)[0]!
+    return { path, ...(body as Sent) }
   }
+  const filesOf = (prompt: string) => sentFor(prompt).files.map(({ field, bytes }) => [field, bytes])
 
-  async function send(form: FormData, headers: Record<string, string> = {}) {
-    const authorization = `Bearer ${account.key}`
-    const response = await fetch(`${gateway.url}${EDITS}`, {
-      method: 'POST',
-      headers: { authorization, ...headers },
-      body: form,
-    })
-    return { status: response.status, json: JSON.parse(await response.text()) }
-  }
-
-  function formOf(fields: Record<string, string>, ...files: [field: string, bytes: Buffer, type?: string][]): FormData {
+  function send(fields: Record<string, string>, files: Part[], headers: Record<string, string> = {}) {
     const form = new FormData()
     for (const [name, value] of Object.entries({ model: 'sandbox-image', ...fields })) form.append(name, value)
     for (const [field, bytes, type = 'image/png'] of files)
       form.append(field, new Blob([new Uint8Array(bytes)], { type }), `${field}.png`)
-    return form
+    return account.post(EDITS, form, headers)
   }
 
   it('images.generate: several pictures, in a size and a quality, with their addresses or their bytes', async () => {
-    const made = await client().images.generate({
-      model: 'finished-image',
-      prompt: prompted(),
-      n: 2,
-      size: '64x64' as never,
-      quality: 'low',
-      user: 'ada',
-    })
+    const asked = { model: 'finished-image', prompt: prompted(), n: 2, size: '64x64' as never, quality: 'low' as const }
+    const made = await client().images.generate({ ...asked, user: 'ada' })
     expect(made.created).to.be.a('number')
     expect(made.data!.map(({ url }) => typeof url)).to.deep.equal(['string', 'string'])
     expect(made.usage).to.include({ credits: 10 })
-    const bytes = await client().images.generate({
+    const { data } = await client().images.generate({
       model: 'sandbox-image',
-      prompt: prompted(),
+      prompt: 'x',
       response_format: 'b64_json',
     })
-    expect(Buffer.from(bytes.data![0]!.b64_json!, 'base64').subarray(1, 4).toString()).to.equal('PNG')
+    expect(Buffer.from(data![0]!.b64_json!, 'base64').subarray(1, 4).toString()).to.equal('PNG')
   })
 
   it('images.edit: one image', async () => {
@@ -83,86 +64,60 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
     const edited = await client().images.edit({ model: 'sandbox-image', prompt, image: await png(small) })
     expect(edited.data).to.have.length(1)
     expect(edited.usage).to.include({ credits: 40 })
-    const sent = sentFor(prompt)
-    expect(sent.path).to.equal(EDITS)
-    expect(sent.fields).to.deep.equal({ model: 'image-sandbox', prompt })
-    expect(sent.files).to.deep.equal([{ field: 'image', name: 'image-0.png', type: 'image/png', bytes: small.length }])
+    expect(sentFor(prompt)).to.deep.include({
+      path: EDITS,
+      fields: { model: 'image-sandbox', prompt },
+      files: [{ field: 'image', name: 'image-0.png', type: 'image/png', bytes: small.length }],
+    })
   })
 
   it('images.edit: several images and a mask, all in their order, with every other field', async () => {
     const prompt = prompted()
+    const sent = { size: '64x96' as never, quality: 'low' as const, background: 'opaque' as const }
+    const asked = { model: 'finished-image', prompt, ...sent, n: 2, output_compression: 50 }
     const edited = await client().images.edit({
-      model: 'finished-image',
-      prompt,
+      ...asked,
       image: [await png(small), await png(wide), await png(small)],
       mask: await png(small),
-      n: 2,
-      size: '64x96' as never,
-      quality: 'low',
-      background: 'opaque',
-      output_compression: 50,
       stream: false,
       response_format: 'b64_json',
     })
     expect(edited.data!.every(({ b64_json: bytes }) => bytes !== undefined)).to.equal(true)
     expect(edited.usage).to.include({ credits: 14 })
-    const { fields, files } = sentFor(prompt)
-    expect(fields).to.deep.equal({
-      model: 'gpt-image-sandbox',
-      prompt,
-      n: '2',
-      size: '64x96',
-      quality: 'low',
-      background: 'opaque',
-      output_compression: '50',
-    })
-    expect(files.map(({ field, bytes }) => [field, bytes])).to.deep.equal([
-      ['image[]', small.length],
-      ['image[]', wide.length],
-      ['image[]', small.length],
-      ['mask', small.length],
-    ])
+    const fields = { model: 'gpt-image-sandbox', prompt, ...sent, n: '2', output_compression: '50' }
+    expect(sentFor(prompt).fields).to.deep.equal(fields)
+    const images = [small, wide, small].map(({ length }) => ['image[]', length])
+    expect(filesOf(prompt)).to.deep.equal([...images, ['mask', small.length]])
   })
 
-  for (const [what, names] of [
-    ['image', ['image', 'image']],
-    ['image[]', ['image[]', 'image[]']],
-    ['both', ['image', 'image[]']],
-  ] as const) {
-    it(`parts named ${what}: all reach the upstream in their order (E4.1)`, async () => {
+  for (const names of [
+    ['image', 'image'],
+    ['image[]', 'image[]'],
+    ['image', 'image[]'],
+  ] as const)
+    it(`parts named ${names.join()} reach the upstream in their order, as what they are (E4.1)`, async () => {
       const prompt = prompted()
-      const { status, json } = await send(formOf({ prompt }, [names[0], wide], [names[1], small]))
-      expect(status, JSON.stringify(json)).to.equal(200)
-      expect(sentFor(prompt).files.map(({ bytes }) => bytes)).to.deep.equal([wide.length, small.length])
+      const { status, text } = await send({ prompt }, [
+        [names[0], wide, 'application/octet-stream'],
+        [names[1], small],
+      ])
+      expect(status, text).to.equal(200)
+      expect(sentFor(prompt).files.map(({ bytes, type }) => [bytes, type])).to.deep.equal([
+        [wide.length, 'image/png'],
+        [small.length, 'image/png'],
+      ])
     })
-  }
-
-  it('pictures have the type of their bytes, whatever their client says', async () => {
-    const prompt = prompted()
-    await send(formOf({ prompt }, ['image', small, 'application/octet-stream']))
-    expect(sentFor(prompt).files[0]).to.include({ type: 'image/png', name: 'image-0.png' })
-  })
 
   it("a mask of another size fails with the upstream's words, refunded (E4.9)", async () => {
-    const before = await balanceOf(gateway.db, account.id)
-    const edit = client().images.edit({
-      model: 'sandbox-image',
-      prompt: prompted(),
-      image: await png(small),
-      mask: await png(wide),
-    })
-    const error = await edit.then(
-      () => null,
-      (thrown: unknown) => thrown,
-    )
-    expect(error).to.be.an.instanceOf(BadRequestError)
-    expect((error as BadRequestError).message).to.include('mask size does not match image size')
-    expect(await balanceOf(gateway.db, account.id)).to.equal(before)
+    const before = await account.balance()
+    const [image, mask] = [await png(small), await png(wide)]
+    const edit = client().images.edit({ model: 'sandbox-image', prompt: prompted(), image, mask })
+    expect((await refusal(edit, BadRequestError)).message).to.include('mask size does not match image size')
+    expect(await account.balance()).to.equal(before)
   })
 
-  type Files = Parameters<typeof formOf>[1][]
-  const one = (): Files => [['image', small]]
-  const REFUSED: [what: string, fields: Record<string, string>, files: () => Files, param: string | null][] = [
+  const one = (): Part[] => [['image', small]]
+  const REFUSED: [what: string, fields: Record<string, string>, files: () => Part[], param: string | null][] = [
     ['no image', {}, () => [], 'image'],
     ['no prompt', { prompt: '' }, one, 'prompt'],
     ['what is no image', {}, () => [['image', Buffer.from('<svg/>')]], 'image'],
@@ -177,116 +132,73 @@ describe("POST /v1/images/edits, and images by OpenAI's own SDK", () => {
     ['an upstream without forms', { model: 'task-image' }, one, 'image'],
     ['a model that edits nothing', { model: 'plain-image' }, one, 'image'],
   ]
-  for (const [what, fields, files, param] of REFUSED) {
+  for (const [what, fields, files, param] of REFUSED)
     it(`refuses ${what} before any charge`, async () => {
-      const before = await countsOf(gateway.db, account)
-      const { status, json } = await send(formOf({ prompt: 'x', ...fields }, ...files()))
-      expect([status, json.error.param], JSON.stringify(json)).to.deep.equal([param === null ? 413 : 400, param])
-      const after = await countsOf(gateway.db, account)
-      expect(after).to.include({ charged: before.charged, entries: before.entries })
+      const { charged, entries } = await account.counts()
+      const { status, json, text } = await send({ prompt: 'x', ...fields }, files())
+      expect([status, json.error.param], text).to.deep.equal([param === null ? 413 : 400, param])
+      expect(await account.counts()).to.include({ charged, entries })
     })
-  }
 
-  it('JSON with an address is an edit too, here and at /v1/images/generations', async () => {
-    for (const path of [EDITS, '/v1/images/generations']) {
-      const prompt = prompted()
-      const body = { model: 'sandbox-image', prompt, image_url: PIXEL_URI, n: 2 }
-      const reply = await post(`${gateway.url}${path}`, account.key, body)
-      expect(reply.json.usage, reply.text).to.include({ credits: 80 })
-      expect(sentFor(prompt)).to.include({ path: EDITS })
-    }
-    const body = { model: 'sandbox-image', prompt: 'x', image_url: PIXEL_URI, n: '2' }
-    const reply = await post(`${gateway.url}${EDITS}`, account.key, body)
-    expect([reply.status, reply.json.error.param]).to.deep.equal([400, 'n'])
-  })
+  describe('in JSON', () => {
+    const pixel = { image_url: PIXEL_URI }
+    const ask = (fields: object, prompt = 'x', path = EDITS) =>
+      account.post(path, { model: 'sandbox-image', prompt, ...fields })
 
-  it('JSON with pictures and a mask is an edit of all of them in their order; faults are named', async () => {
-    const one = { image_url: PIXEL_URI }
-    const other = { image_url: `data:image/png;base64,${wide.toString('base64')}` }
-    const pixel = Buffer.from(PIXEL, 'base64').length
-    const ask = (prompt: string, fields: object) =>
-      post(`${gateway.url}${EDITS}`, account.key, { model: 'sandbox-image', prompt, ...fields })
-    for (const [fields, files] of [
-      [{ images: [one] }, [['image', pixel]]],
-      [
-        { images: [other, one, other] },
-        [
-          ['image[]', wide.length],
-          ['image[]', pixel],
-          ['image[]', wide.length],
-        ],
-      ],
-      [
-        { images: [other], mask: other },
-        [
-          ['image', wide.length],
-          ['mask', wide.length],
-        ],
-      ],
-      [
-        { ...one, mask: one },
-        [
-          ['image', pixel],
-          ['mask', pixel],
-        ],
-      ],
-    ] as const) {
-      const prompt = prompted()
-      const reply = await ask(prompt, fields)
-      expect(reply.json.usage, reply.text).to.include({ credits: 40 })
-      expect(sentFor(prompt).files.map(({ field, bytes }) => [field, bytes])).to.deep.equal(files)
-    }
-    for (const [fields, param] of [
-      [{ images: [one, { image_url: 'http://10.0.0.1/a.png' }] }, 'images[1].image_url'],
-      [{ images: Array.from({ length: 17 }, () => one) }, 'images'],
+    it('with an address is an edit too, here and at /v1/images/generations', async () => {
+      for (const path of [EDITS, IMAGES]) {
+        const prompt = prompted()
+        const reply = await ask({ ...pixel, n: 2 }, prompt, path)
+        expect(reply.json.usage, reply.text).to.include({ credits: 80 })
+        expect(sentFor(prompt)).to.include({ path: EDITS })
+      }
+    })
+
+    it('with pictures and a mask is an edit of all of them in their order', async () => {
+      const other = { image_url: `data:image/png;base64,${wide.toString('base64')}` }
+      const [p, w] = [PIXEL_BYTES, wide.length]
+      const EDITED: [fields: object, files: string][] = [
+        [{ images: [pixel] }, `image ${p}`],
+        [{ images: [other, pixel, other] }, `image[] ${w}, image[] ${p}, image[] ${w}`],
+        [{ images: [other], mask: other }, `image ${w}, mask ${w}`],
+        [{ ...pixel, mask: pixel }, `image ${p}, mask ${p}`],
+      ]
+      for (const [fields, files] of EDITED) {
+        const prompt = prompted()
+        const reply = await ask(fields, prompt)
+        expect(reply.json.usage, reply.text).to.include({ credits: 40 })
+        const sent = filesOf(prompt).map((file) => file.join(' '))
+        expect(sent.join(', ')).to.equal(files)
+      }
+    })
+
+    const FAULTY: [fields: object, param: string, path?: string][] = [
+      [{ ...pixel, n: '2' }, 'n'],
+      [{ images: [pixel, { image_url: 'http://10.0.0.1/a.png' }] }, 'images[1].image_url'],
+      [{ images: Array.from({ length: 17 }, () => pixel) }, 'images'],
       [{ images: [{ file_id: 'f' }] }, 'images[0].file_id'],
       [{ images: PIXEL_URI }, 'images'],
       [{ images: [{}] }, 'images[0].image_url'],
-      [{ ...one, images: [one] }, 'image_url'],
-      [{ ...one, mask: { file_id: 'f' } }, 'mask.file_id'],
-      [{ mask: one }, 'image_url'],
-      [{ images: [one, one], model: 'task-image' }, 'image'],
-    ]) {
-      const reply = await ask('x', fields as object)
-      expect([reply.status, reply.json.error.param], reply.text).to.deep.equal([400, param])
-    }
-    const prompt = prompted()
-    for (const field of ['image', 'images', 'mask']) {
-      const body = { model: 'sandbox-image', prompt, [field]: [one] }
-      const reply = await post(`${gateway.url}/v1/images/generations`, account.key, body)
-      expect([reply.status, reply.json.error.param], reply.text).to.deep.equal([400, field])
-      expect(reply.json.error.message).to.include('/v1/images/edits')
-    }
-  })
-
-  it('JSON without an address is refused by the name of the address', async () => {
-    for (const url of [undefined, null]) {
-      const body = { model: 'sandbox-image', prompt: 'x', image_url: url }
-      const reply = await post(`${gateway.url}${EDITS}`, account.key, body)
-      expect([reply.status, reply.json.error.param], reply.text).to.deep.equal([400, 'image_url'])
-    }
-  })
-
-  it('a picture or a mask in JSON is refused, and not left out while the edit is charged', async () => {
-    for (const field of ['image', 'mask']) {
-      const body = { model: 'sandbox-image', prompt: 'x', image_url: PIXEL_URI, [field]: 'a.png' }
-      const reply = await post(`${gateway.url}${EDITS}`, account.key, body)
-      expect([reply.status, reply.json.error.param], reply.text).to.deep.equal([400, field])
-    }
-  })
-
-  it('the same form with the same Idempotency-Key is one call, and another picture is a conflict', async () => {
-    const headers = { 'Idempotency-Key': prompted() }
-    const prompt = prompted()
-    const first = await send(formOf({ prompt }, ['image', small]), headers)
-    expect((await send(formOf({ prompt }, ['image', small]), headers)).json).to.deep.equal(first.json)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-    expect((await send(formOf({ prompt }, ['image', wide]), headers)).status).to.equal(422)
+      [{ ...pixel, images: [pixel] }, 'image_url'],
+      [{ ...pixel, mask: { file_id: 'f' } }, 'mask.file_id'],
+      [{ mask: pixel }, 'image_url'],
+      [{ images: [pixel, pixel], model: 'task-image' }, 'image'],
+      [{ image_url: undefined }, 'image_url'],
+      [{ image_url: null }, 'image_url'],
+      // They would be left out while the edit is charged.
+      [{ ...pixel, image: 'a.png' }, 'image'],
+      [{ ...pixel, mask: 'a.png' }, 'mask'],
+      ...['image', 'images', 'mask'].map((field): [object, string, string] => [{ [field]: [pixel] }, field, IMAGES]),
+    ]
+    for (const [fields, param, path] of FAULTY)
+      it(`is refused by the name of ${param}: ${JSON.stringify(fields).slice(0, 80)} ${path ?? ''}`, async () => {
+        const { status, json, text } = await ask(fields, 'x', path)
+        expect([status, json.error.param], text).to.deep.equal([400, param])
+        if (path) expect(json.error.message).to.include(EDITS)
+      })
   })
 
   it('what was uploaded is gone after the call, however it ends', async () => {
-    for (const words of ['', '[fail]', '[status 400]', '[pictures 0]'])
-      await send(formOf({ prompt: prompted(words) }, ['image', small]))
-    await until('uploads are removed', async () => (await gateway.db('uploads').count().first())!.count === 0)
+    for (const words of ['', '[fail]', '[status 400]', '[pictures 0]']) await send({ prompt: prompted(words) }, one())
   })
 })

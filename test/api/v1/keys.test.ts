@@ -1,142 +1,212 @@
 import { expect } from 'chai'
 import { allOf } from '../../../src/shared/identity/members.ts'
-import { newSecret, revokeKey } from '../../../src/shared/identity/api-keys.ts'
+import { createKey, newSecret, revokeKey } from '../../../src/shared/identity/api-keys.ts'
 import { openSession } from '../../../src/shared/identity/sessions.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { get, send } from '../../../scripts/harness/http.ts'
+import { send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { IMAGES, countsOf, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
+import { CHAT, IMAGES, changeCall, chatBody, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 import { expectError } from './support/errors.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { Redis } from 'ioredis'
+import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
+import { exchange } from '../middleware/sockets.ts'
+
+const IDEMPOTENT = { 'idempotency-key': 'paid before' }
+const RETRIED = { 'x-stainless-retry-count': '1' }
+
+/** Requests that are charged, that are refused before that, and that fetch what is paid already. */
+const REQUESTS: Record<string, [path: string, body: unknown, headers?: Record<string, string>]> = {
+  'an image': [IMAGES, imageBody('new')],
+  'a chat': [CHAT, chatBody('new')],
+  'a streamed chat': [CHAT, chatBody('new', { stream: true })],
+  'an image of a model that no upstream serves': [IMAGES, imageBody('x', { model: 'unavailable-image' })],
+  'no JSON': [IMAGES, '{'],
+  'an unknown model': [IMAGES, imageBody('x', { model: 'nothing' })],
+  'an empty prompt': [IMAGES, imageBody('')],
+  'a replay of a paid call': [IMAGES, imageBody('paid'), IDEMPOTENT],
+  'another body under a used idempotency key': [IMAGES, imageBody('other'), IDEMPOTENT],
+  "an SDK's retry of a call that nobody waits for": [IMAGES, imageBody('left'), RETRIED],
+}
+
+const ALLOWANCE = ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-requests`)
+const NONE = ['x-call-id', ...ALLOWANCE, 'idempotent-replayed']
 
 describe('keys', () => {
   const gateway = useGateway()
   const account = useAccount(gateway, 100)
 
-  async function sessionOf({ id, userId }: TestAccount): Promise<string> {
-    const login = { userId, accountId: id, passwordHash: 'none', userAgent: '', ip: '' }
-    return (await openSession(gateway.db, login))!.token
-  }
-
-  const BAD: [what: string, authorization: string | undefined][] = [
-    ['no Authorization header', undefined],
-    ['an empty one', ''],
-    ['a scheme without a key', 'Bearer'],
-    ['another scheme', 'Basic dXNlcjpwYXNz'],
-    ['two keys', `Bearer ${newSecret()} ${newSecret()}`],
-    ['a key without a scheme', newSecret()],
-    ['a key of 8 kB', `Bearer tg_${'x'.repeat(8000)}`],
-    ['a key whose checksum is wrong', `Bearer ${newSecret().replace(/.$/, (last) => (last === '0' ? '1' : '0'))}`],
-    ['an unknown key', `Bearer ${newSecret()}`],
-    ['SQL', `Bearer ' OR 1=1 --`],
-  ]
-  for (const [what, authorization] of BAD) {
-    it(`answer 401 unauthorized to ${what}, with the scheme to use`, async () => {
-      for (const [method, path] of [
-        ['GET', '/v1/models'],
-        ['POST', IMAGES],
-        ['GET', '/v1/calls/call_1'],
-      ] as const) {
-        const reply = await send(method, `${gateway.url}${path}`, {
-          ...(method === 'POST' && { body: imageBody('x') }),
-          headers: authorization === undefined ? {} : { authorization },
-        })
-        expectError(reply, 'unauthorized')
-        expect(reply.headers.get('www-authenticate')).to.match(/^Bearer/)
-        expect(reply.headers.get('x-call-id')).to.equal(null)
-      }
-    })
-  }
-
-  it('accept the scheme in upper and lower case', async () => {
-    for (const scheme of ['bearer', 'BEARER', 'BeArEr']) {
-      expect(
-        (await send('GET', `${gateway.url}/v1/models`, { headers: { authorization: `${scheme} ${account.key}` } }))
-          .status,
-      ).to.equal(200)
-    }
-  })
-
+  const sent = (headers: Record<string, string>, path = '/v1/models') =>
+    send('GET', `${gateway.url}${path}`, { headers })
   /** A status and the message of an error: of a request with these headers. */
-  async function told(headers: Record<string, string>): Promise<[number, string | undefined]> {
-    const { status, json } = await send('GET', `${gateway.url}/v1/models`, { headers })
+  const told = async (headers: Record<string, string>): Promise<[number, string | undefined]> => {
+    const { status, json } = await sent(headers)
     return [status, json.error?.message]
   }
 
-  it('may be sent as x-api-key everywhere under /v1, and beside Authorization if both are the same', async () => {
+  it('answer 401 unauthorized to what is none, with the scheme to use', async () => {
+    for (const authorization of [
+      undefined,
+      '',
+      'Bearer',
+      'Basic dXNlcjpwYXNz',
+      `Bearer ${newSecret()} ${newSecret()}`,
+      newSecret(),
+      `Bearer tg_${'x'.repeat(8000)}`,
+      `Bearer ${newSecret().replace(/.$/, (last) => (last === '0' ? '1' : '0'))}`,
+      `Bearer ${newSecret()}`,
+      `Bearer ' OR 1=1 --`,
+    ]) {
+      const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
+      for (const reply of [
+        await sent(headers),
+        await sent(headers, '/v1/calls/call_1'),
+        await send('POST', `${gateway.url}${IMAGES}`, { body: imageBody('x'), headers }),
+      ]) {
+        expectError(reply, 'unauthorized')
+        expect(reply.headers.get('www-authenticate'), authorization).to.match(/^Bearer/)
+        expect(reply.headers.get('x-call-id')).to.equal(null)
+      }
+    }
+  })
+
+  it('are accepted with the scheme in any case, as x-api-key everywhere under /v1, or as both', async () => {
     const { key } = account
+    for (const scheme of ['bearer', 'BEARER', 'BeArEr'])
+      expect((await sent({ authorization: `${scheme} ${key}` })).status).to.equal(200)
     const paid = await send('POST', `${gateway.url}${IMAGES}`, { body: imageBody('x'), headers: { 'x-api-key': key } })
     expect([paid.status, paid.json.usage.balance]).to.deep.equal([200, 60])
-    for (const path of ['/v1/models', '/v1/key', `/v1/calls/${paid.headers.get('x-call-id')}`]) {
-      expect((await send('GET', `${gateway.url}${path}`, { headers: { 'x-api-key': key } })).status, path).to.equal(200)
-    }
-    expect((await told({ 'x-api-key': key, authorization: `bearer  ${key} ` }))[0]).to.equal(200)
+    for (const path of ['/v1/models', '/v1/key', `/v1/calls/${paid.headers.get('x-call-id')}`])
+      expect((await sent({ 'x-api-key': key }, path)).status, path).to.equal(200)
+    // Also beside an Authorization that has none: another scheme, or nothing behind Bearer.
+    for (const authorization of [`bearer  ${key} `, 'Basic dXNlcjpwYXNz', 'Bearer', 'Bearer ', ''])
+      expect((await told({ 'x-api-key': key, authorization }))[0], authorization).to.equal(200)
   })
 
-  it('answer 401 to two that differ, whichever of them is good', async () => {
-    const other = (await anAccount(gateway.db)).key
+  it('answer 401 to two that differ, whichever of them is good, and to an x-api-key that is none', async () => {
+    const { key } = account
+    const other = (await gateway.account()).key
     for (const [one, two] of [
-      [account.key, other],
-      [account.key, newSecret()],
-      ['x', account.key],
-      [account.key, `${account.key} ${account.key}`],
-    ]) {
-      const answer = await told({ 'x-api-key': one!, authorization: `Bearer ${two}` })
-      expect(answer).to.deep.equal([401, 'Authorization and x-api-key name different keys. Send one of them.'])
-    }
-  })
-
-  it('count as x-api-key beside an Authorization that has none: another scheme, or nothing behind Bearer', async () => {
-    for (const authorization of ['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer ', '']) {
-      expect((await told({ 'x-api-key': account.key, authorization }))[0], authorization).to.equal(200)
-    }
-  })
-
-  it('answer 401 to an x-api-key that is none, with the ways to send one', async () => {
-    for (const wrong of ['', ' ', 'x', `Bearer ${account.key}`, `${account.key}, ${account.key}`, newSecret()]) {
+      [key, other],
+      [key, newSecret()],
+      ['x', key],
+      [key, `${key} ${key}`],
+    ] as const)
+      expect(await told({ 'x-api-key': one, authorization: `Bearer ${two}` })).to.deep.equal([
+        401,
+        'Authorization and x-api-key name different keys. Send one of them.',
+      ])
+    for (const wrong of [' ', 'x', `Bearer ${key}`, `${key}, ${key}`, newSecret()])
       expect((await told({ 'x-api-key': wrong }))[0], wrong).to.equal(401)
-    }
-    expect((await told({ 'x-api-key': '' }))[1]).to.equal(
+    expect(await told({ 'x-api-key': '' })).to.deep.equal([
+      401,
       'Send the key as "Authorization: Bearer <key>" or as "x-api-key".',
-    )
+    ])
   })
 
-  it('do not open the console as x-api-key, nor does a session token there', async () => {
-    const session = await sessionOf(account)
-    for (const token of [account.key, session]) {
-      const { status } = await send('GET', `${gateway.url}/api/auth/me`, { headers: { 'x-api-key': token } })
-      expect(status).to.equal(401)
-    }
-    expect((await told({ 'x-api-key': session }))[0]).to.equal(401)
+  it('do not open the console as x-api-key, nor does a session token there or here', async () => {
+    const login = { userId: account.userId, accountId: account.id, passwordHash: 'none', userAgent: '', ip: '' }
+    const { token } = (await openSession(gateway.db, login))!
+    for (const one of [account.key, token])
+      expect((await sent({ 'x-api-key': one }, '/api/auth/me')).status).to.equal(401)
+    expect((await told({ 'x-api-key': token }))[0]).to.equal(401)
+    expectError(await sent({ authorization: `Bearer ${token}` }), 'unauthorized')
   })
 
-  it('answer 401 to a key from the moment it is revoked', async () => {
-    expect((await get(`${gateway.url}/v1/models`, account.key)).status).to.equal(200)
-    await revokeKey(gateway.db, allOf(account.id), account.keyId)
-    for (const reply of [await get(`${gateway.url}/v1/models`, account.key), await image(gateway, account, 'x')])
-      expectError(reply, 'unauthorized')
-    expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
-  })
-
-  it('finish and settle a call whose key is revoked while it runs', async () => {
+  it('finish and settle a call whose key is revoked while it runs, and are 401 from then on', async () => {
     const prompt = prompted('[hold]')
-    const running = image(gateway, account, prompt)
+    const running = account.image(prompt)
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
     await revokeKey(gateway.db, allOf(account.id), account.keyId)
+    for (const reply of [await account.get('/v1/models'), await account.image('x')]) expectError(reply, 'unauthorized')
     gateway.sandbox.release(prompt)
     expect((await running).json.usage).to.include({ credits: 40, balance: 60 })
-  })
-
-  it('do not accept a session token as a key', async () => {
-    expectError(await get(`${gateway.url}/v1/models`, await sessionOf(account)), 'unauthorized')
+    expect(await account.counts()).to.include({ calls: 1 })
   })
 
   it('never show one account the call of another', async () => {
-    const other = await anAccount(gateway.db, 100)
-    const mine = await image(gateway, account, prompted())
-    const id = mine.headers.get('x-call-id')!
-    expectError(await get(`${gateway.url}/v1/calls/${id}`, other.key), 'not_found')
-    expect((await get(`${gateway.url}/v1/calls/${id}`, account.key)).status).to.equal(200)
+    const id = (await account.image(prompted())).headers.get('x-call-id')!
+    expectError(await (await gateway.account()).get(`/v1/calls/${id}`), 'not_found')
+    expect((await account.get(`/v1/calls/${id}`)).status).to.equal(200)
+  })
+
+  describe('a revoked or suspended key', () => {
+    const account = useAccount(gateway, 2000)
+    let redis: Redis
+    before(() => {
+      redis = new Redis(gateway.config.REDIS_URL)
+    })
+    after(() => redis.disconnect())
+    beforeEach(async () => {
+      expect((await account.image('paid', {}, IDEMPOTENT)).status).to.equal(200)
+      const left = await account.image('left', {}, { 'x-stainless-retry-count': '0' })
+      await changeCall(gateway.db, left, { abandoned_at: gateway.db.fn.now() })
+    })
+
+    it('is refused for every request once it is revoked, which records no call', async () => {
+      const before = await account.counts()
+      await revokeKey(gateway.db, allOf(account.id), account.keyId)
+      for (const [what, asked] of Object.entries(REQUESTS)) {
+        const reply = await account.post(...asked)
+        expect([reply.status, reply.json.error.type], what).to.deep.equal([401, 'unauthorized'])
+        for (const name of NONE) expect(reply.headers.get(name), `${what}: ${name}`).to.equal(null)
+      }
+      expect(await account.counts()).to.deep.equal(before)
+    })
+
+    it('is refused for every request while its account is suspended, and accepted afterwards', async () => {
+      const statuses = new Map<string, number>()
+      for (const [what, asked] of Object.entries(REQUESTS)) statuses.set(what, (await account.post(...asked)).status)
+      await setAccountStatus(gateway.db, null, account.id, 'suspended')
+      for (const [what, asked] of Object.entries(REQUESTS)) {
+        const refused = await account.post(...asked)
+        expect([refused.status, refused.json.error.type], what).to.deep.equal([403, 'account_suspended'])
+        expect(await gateway.record(refused)).to.include({ status: 'rejected', errorType: 'account_suspended' })
+        for (const name of ALLOWANCE) expect(refused.headers.get(name), `${what}: ${name}`).to.equal(null)
+      }
+      await setAccountStatus(gateway.db, null, account.id, 'active')
+      for (const [what, asked] of Object.entries(REQUESTS))
+        expect((await account.post(...asked)).status, what).to.equal(statuses.get(what))
+    })
+
+    it('refuses a body that arrives after its key was revoked, and does not join a paid call', async () => {
+      const requests = async (): Promise<number> =>
+        Number(await redis.get(`${gateway.config.REDIS_PREFIX}:limit:calls:${account.id}`))
+      const { id, secret } = await createKey(gateway.db, account.id, 'second')
+      for (const [keyId, key] of [
+        [account.keyId, account.key],
+        [id, secret],
+      ] as const) {
+        const before = await account.counts()
+        const body = JSON.stringify(imageBody('left'))
+        const counted = await requests()
+        const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...RETRIED }
+        const late = httpRequest(`${gateway.url}${IMAGES}`, {
+          method: 'POST',
+          headers: { ...headers, 'content-length': String(body.length) },
+        })
+        late.flushHeaders()
+        await until('the request to be counted', async () => (await requests()) > counted)
+        await revokeKey(gateway.db, allOf(account.id), keyId)
+        late.end(body)
+        const [response] = (await once(late, 'response')) as [IncomingMessage]
+        response.resume()
+        expect(response.statusCode).to.equal(401)
+        for (const name of NONE) expect(response.headers[name], name).to.equal(undefined)
+        expect(await account.counts()).to.deep.equal(before)
+      }
+    })
+
+    it('leaves no connection open that waits for the rest of a body that is too long', async () => {
+      await revokeKey(gateway.db, allOf(account.id), account.keyId)
+      const head =
+        `POST ${IMAGES} HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${account.key}\r\n` +
+        'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+      const chunk = `200000\r\n${' '.repeat(0x200000)}\r\n`
+      const { statuses, closed } = await exchange(gateway.url, [head, chunk])
+      expect([statuses, closed]).to.deep.equal([[401], true])
+    })
   })
 })

@@ -5,40 +5,27 @@ import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { findKey } from '../../../src/shared/identity/shown-key.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
 import { useGateway, useSecondWeb } from '../../support/gateway.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Caller } from '../../support/caller.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { withinOneDay } from '../../support/one-day.ts'
-import {
-  CHAT,
-  IMAGES,
-  VIDEOS,
-  chat,
-  chatBody,
-  countsOf,
-  image,
-  imageBody,
-  prompted,
-  recordOf,
-} from '../../../scripts/harness/calling.ts'
+import { CHAT, IMAGES, VIDEOS, chatBody, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 
 const ASYNC = { prefer: 'respond-async' }
 const EVENTS = { accept: 'text/event-stream' }
 
+// Budgets, scopes and open calls, judged by the charge: test/shared/calls/budgets.test.ts and key-limits.test.ts.
 describe('keys with limits', () => {
   before(withinOneDay)
   const gateway = useGateway({ TRUST_PROXY: '1' })
   const second = useSecondWeb(gateway)
 
-  async function limited(changes: KeyChanges, credits = 100_000): Promise<TestAccount> {
-    const account = await anAccount(gateway.db, credits)
+  async function limited(changes: KeyChanges, credits = 100_000): Promise<Caller> {
+    const account = await gateway.account(credits)
     await changeKey(gateway.db, account.keyId, changes)
     return account
   }
-
-  const from = (address: string) => ({ 'x-forwarded-for': address })
 
   function expectRefused(reply: Reply, status: number, code: ErrorCode): void {
     expect([reply.status, reply.json?.error?.type], reply.text).to.deep.equal([status, code])
@@ -47,154 +34,93 @@ describe('keys with limits', () => {
   describe('a budget', () => {
     it('that is spent is 402 with the time of its reset, and recorded, whatever the balance', async () => {
       const account = await limited({ budget: { credits: 40, period: 'day' } }, 40)
-      expect((await image(gateway, account, prompted())).status).to.equal(200)
-      const refused = await image(gateway, account, prompted())
+      expect((await account.image(prompted())).status).to.equal(200)
+      const refused = await account.image(prompted())
       expectRefused(refused, 402, 'key_budget_exceeded')
-      const midnight = new Date()
-      midnight.setUTCHours(24, 0, 0, 0)
+      const midnight = new Date().setUTCHours(24, 0, 0, 0)
       expect(refused.json.error).to.include({ code: 'key_budget_exceeded', param: null })
-      expect(Date.parse(refused.json.error.resetsAt)).to.be.within(midnight.getTime() - 86_400_000, midnight.getTime())
+      expect(Date.parse(refused.json.error.resetsAt)).to.be.within(midnight - 86_400_000, midnight)
       expect(refused.headers.get('x-should-retry')).to.equal('false')
-      expect(await recordOf(gateway.db, refused)).to.include({ status: 'rejected', errorType: 'key_budget_exceeded' })
+      expect(await gateway.record(refused)).to.include({ status: 'rejected', errorType: 'key_budget_exceeded' })
+      await changeKey(gateway.db, account.keyId, { budget: { credits: 0, period: 'total' } })
+      expect((await account.image(prompted())).json.error.resetsAt).to.equal(null)
     })
 
     it('that is spent makes a quote unaffordable, and takes nothing for it', async () => {
       const account = await limited({ budget: { credits: 79, period: 'day' }, models: ['sandbox-image'] })
-      const quoted = (body: object) =>
-        post(`${gateway.url}/v1/quotes`, account.key, { endpoint: IMAGES, body: { ...body, prompt: 'x' } })
-      expect((await quoted({ model: 'sandbox-image' })).json).to.include({ credits: 40, affordable: true })
-      await image(gateway, account, prompted())
-      expect((await quoted({ model: 'sandbox-image' })).json).to.include({ credits: 40, affordable: false })
-      expectRefused(await quoted({ model: 'sized-image' }), 403, 'model_not_allowed')
+      const quoted = (model: string) => account.post('/v1/quotes', { endpoint: IMAGES, body: { model, prompt: 'x' } })
+      expect((await quoted('sandbox-image')).json).to.include({ credits: 40, affordable: true })
+      await account.image(prompted())
+      expect((await quoted('sandbox-image')).json).to.include({ credits: 40, affordable: false })
+      expectRefused(await quoted('sized-image'), 403, 'model_not_allowed')
       expect((await findKey(gateway.db, account.keyId))!.budget!.used).to.equal(40)
-    })
-
-    it('in total never resets', async () => {
-      const account = await limited({ budget: { credits: 0, period: 'total' } })
-      const refused = await image(gateway, account, prompted())
-      expectRefused(refused, 402, 'key_budget_exceeded')
-      expect(refused.json.error.resetsAt).to.equal(null)
-    })
-
-    it('that is spent still lets what was paid be fetched, replayed and joined', async () => {
-      const account = await limited({ budget: { credits: 80, period: 'week' } })
-      const prompt = prompted()
-      const paid = await image(gateway, account, prompt, {}, { 'idempotency-key': 'paid' })
-      const slow = prompted('[hold]')
-      const running = image(gateway, account, slow, {}, { 'idempotency-key': 'running' })
-      await until('the upstream to have it', () => gateway.sandbox.open(slow).open > 0)
-      expectRefused(await image(gateway, account, prompted()), 402, 'key_budget_exceeded')
-      const replayed = await image(second, account, prompt, {}, { 'idempotency-key': 'paid' })
-      expect([replayed.status, replayed.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true'])
-      const joining = image(second, account, slow, {}, { 'idempotency-key': 'running' })
-      gateway.sandbox.release(slow)
-      const joined = await joining
-      expect([joined.status, joined.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true'])
-      const fetched = await get(`${gateway.url}/v1/calls/${paid.headers.get('x-call-id')}`, account.key)
-      expect(fetched.json.data).to.deep.equal(paid.json.data)
-      expect((await running).status).to.equal(200)
-    })
-
-    it('gets back what failed, and can be raised and lifted between two calls', async () => {
-      const account = await limited({ budget: { credits: 40, period: 'total' } })
-      expect((await image(gateway, account, prompted('[fail]'))).status).to.equal(502)
-      expect((await image(gateway, account, prompted())).status).to.equal(200)
-      expectRefused(await image(gateway, account, prompted()), 402, 'key_budget_exceeded')
-      await changeKey(gateway.db, account.keyId, { budget: { credits: 80, period: 'total' } })
-      expect((await image(gateway, account, prompted())).status).to.equal(200)
-      expectRefused(await image(gateway, account, prompted()), 402, 'key_budget_exceeded')
-      await changeKey(gateway.db, account.keyId, { budget: null })
-      expect((await image(gateway, account, prompted())).status).to.equal(200)
     })
   })
 
+  const video = (account: Caller, headers?: Record<string, string>) =>
+    account.post(VIDEOS, { model: 'sandbox-video', prompt: prompted() }, headers)
   /** Every way to spend credits. */
-  const WAYS: [what: string, send: (account: TestAccount) => Promise<Reply>][] = [
-    ['a chat', (account) => chat(gateway, account, prompted())],
-    ['a streamed chat', (account) => chat(gateway, account, prompted(), { stream: true })],
-    ['a chat that is answered later', (account) => chat(gateway, account, prompted(), {}, ASYNC)],
-    ['an image', (account) => image(gateway, account, prompted())],
-    ['an image as events', (account) => image(gateway, account, prompted(), {}, EVENTS)],
-    [
-      'a video',
-      (account) => post(`${gateway.url}${VIDEOS}`, account.key, { model: 'sandbox-video', prompt: prompted() }),
-    ],
-    [
-      'a video that is answered later',
-      (account) => post(`${gateway.url}${VIDEOS}`, account.key, { model: 'sandbox-video', prompt: prompted() }, ASYNC),
-    ],
-    [
-      'a call with an idempotency key',
-      (account) => image(gateway, account, prompted(), {}, { 'idempotency-key': prompted() }),
-    ],
-    [
-      'a numbered retry of nothing',
-      (account) => image(gateway, account, prompted(), {}, { 'x-stainless-retry-count': '1' }),
-    ],
-    ['a call at the other web process', (account) => image(second, account, prompted())],
-  ]
-
+  const WAYS: Record<string, (account: Caller) => Promise<Reply>> = {
+    'a chat': (account) => account.chat(prompted()),
+    'a streamed chat': (account) => account.chat(prompted(), { stream: true }),
+    'a chat that is answered later': (account) => account.chat(prompted(), {}, ASYNC),
+    'an image': (account) => account.image(prompted()),
+    'an image as events': (account) => account.image(prompted(), {}, EVENTS),
+    'a video': (account) => video(account),
+    'a video that is answered later': (account) => video(account, ASYNC),
+    'a call with an idempotency key': (account) => account.image(prompted(), {}, { 'idempotency-key': prompted() }),
+    'a numbered retry of nothing': (account) => account.image(prompted(), {}, { 'x-stainless-retry-count': '1' }),
+    'a call at the other web process': (account) => image(second, account, prompted()),
+  }
   const REFUSALS: [what: string, changes: KeyChanges, status: number, code: ErrorCode][] = [
     ['whose budget is spent', { budget: { credits: 0, period: 'day' } }, 402, 'key_budget_exceeded'],
     ['for other models', { models: ['unavailable-image'] }, 403, 'model_not_allowed'],
     [
       'for no modality of the call',
-      { models: ['no-such-model'], modalities: ['chat', 'image', 'video'] },
+      { models: ['x'], modalities: ['chat', 'image', 'video'] },
       403,
       'model_not_allowed',
     ],
     ['from elsewhere', { allowedIps: ['192.0.2.0/24'] }, 403, 'ip_not_allowed'],
     ['past its time', { expiresAt: new Date(Date.now() - 1000) }, 401, 'unauthorized'],
   ]
-  for (const [what, changes, status, code] of REFUSALS) {
-    it(`refuse with ${code} whatever costs credits, of a key ${what}`, async () => {
+  for (const [what, changes, status, code] of REFUSALS)
+    it(`refuse with ${code} whatever costs credits, before other faults, of a key ${what}`, async () => {
       const account = await limited(changes)
-      for (const [way, send] of WAYS) {
+      for (const [way, send] of Object.entries(WAYS)) {
         const reply = await send(account)
         expect([reply.status, reply.json?.error?.type], way).to.deep.equal([status, code])
       }
-      expect((await countsOf(gateway.db, account)).charged).to.equal(0)
-    })
-
-    it(`refuse with ${code}, before other faults, what was served before, of a key ${what}`, async () => {
-      for (const [way, body] of [
-        ['a chat', chatBody(prompted())],
-        ['no chat', { ...chatBody(prompted()), messages: 'none' }],
-      ] as const) {
-        const account = await anAccount(gateway.db, 10_000)
-        const used = await chat(gateway, account, prompted())
-        expect(used.status, way).to.equal(200)
-        await changeKey(gateway.db, account.keyId, changes)
-        const reply = await post(`${gateway.url}${CHAT}`, account.key, body)
+      expect((await account.counts()).charged).to.equal(0)
+      for (const messages of [[{ role: 'user', content: 'x' }], 'none']) {
+        const served = await gateway.account(10_000)
+        expect((await served.chat(prompted())).status).to.equal(200)
+        await changeKey(gateway.db, served.keyId, changes)
+        const reply = await served.post(CHAT, { model: 'sandbox-chat', messages })
         // A budget is looked at last.
-        const expected = way === 'no chat' && status === 402 ? [400, 'invalid_messages'] : [status, code]
-        expect([reply.status, reply.json?.error?.type], way).to.deep.equal(expected)
+        const expected = messages === 'none' && status === 402 ? [400, 'invalid_messages'] : [status, code]
+        expect([reply.status, reply.json?.error?.type]).to.deep.equal(expected)
         const hasCounted = reply.headers.get('x-ratelimit-limit-requests') !== null
-        expect(hasCounted, way).to.equal(!['ip_not_allowed', 'unauthorized'].includes(code))
-        expect((await countsOf(gateway.db, account)).charged, way).to.equal(1)
+        expect(hasCounted).to.equal(!['ip_not_allowed', 'unauthorized'].includes(code))
+        expect((await served.counts()).charged).to.equal(1)
       }
     })
-  }
 
   it('pass the same ways without a limit', async () => {
-    const account = await anAccount(gateway.db, 10_000)
-    for (const [way, send] of WAYS) expect((await send(account)).status, way).to.be.oneOf([200, 202])
+    const account = await gateway.account(10_000)
+    for (const [way, send] of Object.entries(WAYS)) expect((await send(account)).status, way).to.be.oneOf([200, 202])
   })
 
-  describe('a list of models', () => {
-    it('lets its models through, and GET /v1/models lists those alone', async () => {
-      const account = await limited({
-        models: ['sandbox-chat', 'sandbox-video', 'not-yet'],
-        modalities: ['chat', 'image'],
-      })
-      expect((await chat(gateway, account, prompted())).status).to.equal(200)
-      const refused = await post(`${gateway.url}${VIDEOS}`, account.key, { model: 'sandbox-video', prompt: 'x' })
-      expectRefused(refused, 403, 'model_not_allowed')
-      expect(refused.json.error.param).to.equal('model')
-      expectRefused(await image(gateway, account, 'x', { model: 'not-yet' }), 400, 'unsupported_model')
-      const listed = await get(`${gateway.url}/v1/models`, account.key)
-      expect(listed.json.data.map(({ id }: { id: string }) => id)).to.deep.equal(['sandbox-chat'])
-    })
+  it('have a list of models, which GET /v1/models lists alone', async () => {
+    const models = ['sandbox-chat', 'sandbox-video', 'not-yet']
+    const account = await limited({ models, modalities: ['chat', 'image'] })
+    expect((await account.chat(prompted())).status).to.equal(200)
+    const refused = await video(account)
+    expectRefused(refused, 403, 'model_not_allowed')
+    expect(refused.json.error.param).to.equal('model')
+    expectRefused(await account.image('x', { model: 'not-yet' }), 400, 'unsupported_model')
+    const listed = await account.get('/v1/models')
+    expect(listed.json.data.map(({ id }: { id: string }) => id)).to.deep.equal(['sandbox-chat'])
   })
 
   describe('a list of addresses', () => {
@@ -205,115 +131,78 @@ describe('keys with limits', () => {
       ['198.51.100.1, 203.0.113.5', true],
       ['203.0.113.5, 198.51.100.1', false],
     ]
-    for (const [address, isAllowed] of CASES) {
+    for (const [address, isAllowed] of CASES)
       it(`${isAllowed ? 'takes' : 'refuses'} ${address}, as the trusted proxy says it`, async () => {
         const account = await limited({ allowedIps: RANGES })
+        const from = { 'x-forwarded-for': address }
         const replies = [
-          await get(`${gateway.url}/v1/models`, account.key, from(address)),
-          await get(`${gateway.url}/v1/key`, account.key, from(address)),
-          await post(`${gateway.url}${IMAGES}`, account.key, imageBody(prompted()), { ...from(address), ...ASYNC }),
+          await account.get('/v1/models', from),
+          await account.get('/v1/key', from),
+          await account.post(IMAGES, imageBody(prompted()), { ...from, ...ASYNC }),
         ]
         if (isAllowed) return expect(replies.map(({ status }) => status)).to.deep.equal([200, 200, 202])
         for (const reply of replies) expectRefused(reply, 403, 'ip_not_allowed')
       })
-    }
 
     it('folds its refusals into one record a minute, since no rate limit comes before it', async () => {
       const account = await limited({ allowedIps: RANGES })
-      for (let request = 0; request < 5; request++) await image(gateway, account, 'x')
-      const rows = await gateway.db('calls').where({ account_id: account.id }).select('error_type', 'count')
-      expect(rows.length).to.be.at.most(2)
-      expect(rows.reduce((sum, { count }) => sum + Number(count), 0)).to.equal(5)
+      for (let request = 0; request < 5; request++) await account.image('x')
+      const counts = await gateway.db('calls').where({ account_id: account.id }).pluck<number[]>('count')
+      expect(counts.length).to.be.at.most(2)
+      expect(counts.reduce((sum, count) => sum + Number(count), 0)).to.equal(5)
     })
   })
 
-  describe('a rate limit', () => {
-    it('applies within a second to a key that was used before, and to its refusals at once', async () => {
-      const account = await anAccount(gateway.db, 10_000)
-      expect((await image(gateway, account, prompted())).status).to.equal(200)
-      await changeKey(gateway.db, account.keyId, { rateLimit: 1 })
-      const limitOf = async () => (await image(gateway, account, prompted())).headers.get('x-ratelimit-limit-requests')
-      await until('the limit to apply', async () => (await limitOf()) === '1')
-      expectRefused(await image(gateway, account, prompted()), 429, 'rate_limited')
-      await changeKey(gateway.db, account.keyId, { rateLimit: null })
-      expect((await image(gateway, account, prompted())).status).to.equal(200)
+  it('have a rate limit within a second beside that of the account; headers show which leaves less', async () => {
+    const account = await gateway.account(10_000)
+    const left = ({ headers }: Reply) =>
+      ['limit', 'remaining'].map((what) => headers.get(`x-ratelimit-${what}-requests`))
+    const usual = gateway.config.GATEWAY_RATE_LIMIT
+    expect(left(await account.image(prompted()))).to.deep.equal([String(usual), String(usual - 1)])
+    await changeKey(gateway.db, account.keyId, { rateLimit: 2 })
+    let counted = 1
+    await until('the limit to apply', async () => {
+      counted += 1
+      return left(await account.get('/v1/key'))[0] === '2'
     })
-
-    it('of a key applies beside that of its account, and headers show the one that leaves less', async () => {
-      const account = await limited({ rateLimit: 2 })
-      const free = await createKey(gateway.db, account.id, 'free')
-      const left = (reply: Reply) =>
-        ['limit', 'remaining'].map((what) => reply.headers.get(`x-ratelimit-${what}-requests`))
-      const counted = (key: string) => get(`${gateway.url}/v1/key`, key)
-      expect(left(await counted(account.key))).to.deep.equal(['2', '1'])
-      expect((await get(`${gateway.url}/v1/key`, account.key)).status).to.equal(200)
-      const refused = await image(gateway, account, prompted())
-      expectRefused(refused, 429, 'rate_limited')
-      expect(left(refused)).to.deep.equal(['2', '0'])
-      expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60)
-      const limit = gateway.config.GATEWAY_RATE_LIMIT
-      // What the key was refused has not been counted for the account.
-      expect(left(await counted(free.secret))).to.deep.equal([String(limit), String(limit - 3)])
-      await changeKey(gateway.db, account.keyId, { rateLimit: 4 })
-      expect(left(await counted(account.key))).to.deep.equal(['4', '0'])
-    })
+    expect(left(await account.get('/v1/key'))).to.deep.equal(['2', '0'])
+    const refused = await account.image(prompted())
+    expectRefused(refused, 429, 'rate_limited')
+    expect(left(refused)).to.deep.equal(['2', '0'])
+    expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60)
+    const free = await createKey(gateway.db, account.id, 'free')
+    // What the key was refused has not been counted for the account.
+    const other = await get(`${gateway.url}/v1/key`, free.secret)
+    expect(left(other)).to.deep.equal([String(usual), String(usual - counted - 2)])
+    await changeKey(gateway.db, account.keyId, { rateLimit: null })
+    expect((await account.image(prompted())).status).to.equal(200)
   })
 
-  describe('a limit of open calls', () => {
-    it('is 429 beyond it, and leaves other keys alone', async () => {
-      const account = await limited({ maxOutstanding: 1 })
-      const slow = prompted('[hold]')
-      const running = image(gateway, account, slow)
-      await until('the upstream to have it', () => gateway.sandbox.open(slow).open > 0)
-      expectRefused(await image(gateway, account, prompted()), 429, 'rate_limited')
-      const free = await createKey(gateway.db, account.id, 'free')
-      expect((await image(gateway, { key: free.secret }, prompted(), {}, ASYNC)).status).to.equal(202)
-      gateway.sandbox.release(slow)
-      await running
-      expect((await image(gateway, account, prompted())).status).to.equal(200)
-    })
-  })
-
-  describe('a rotation', () => {
-    it('with a grace lets both secrets work, without one the new one alone, for the same key', async () => {
-      const account = await anAccount(gateway.db, 1000)
-      const rotated = (await rotateKey(gateway.db, account.keyId, 60))!
-      for (const key of [account.key, rotated.secret]) {
-        expect((await image(gateway, { key }, prompted())).status).to.equal(200)
-        const shown = await get(`${gateway.url}/v1/key`, key)
-        expect(shown.json.key).to.include({ id: rotated.key.id, hint: rotated.key.hint })
-        expect(Date.parse(shown.json.key.previousSecretUntil)).to.be.greaterThan(Date.now() + 50_000)
-      }
-      await gateway.db('api_keys').where({ id: account.keyId }).update({ previous_until: gateway.db.fn.now() })
-      expectRefused(await get(`${gateway.url}/v1/models`, account.key), 401, 'unauthorized')
-      const last = (await rotateKey(gateway.db, account.keyId, 0))!
-      expectRefused(await get(`${gateway.url}/v1/models`, rotated.secret), 401, 'unauthorized')
-      expect((await post(`${gateway.url}${CHAT}`, last.secret, chatBody('x'))).status).to.equal(200)
-    })
+  it('are rotated with a grace, in which both secrets work, or without one, for the same key', async () => {
+    const account = await gateway.account(1000)
+    const rotated = (await rotateKey(gateway.db, account.keyId, 60))!
+    for (const key of [account.key, rotated.secret]) {
+      expect((await image(gateway, { key }, prompted())).status).to.equal(200)
+      const shown = await get(`${gateway.url}/v1/key`, key)
+      expect(shown.json.key).to.include({ id: rotated.key.id, hint: rotated.key.hint })
+      expect(Date.parse(shown.json.key.previousSecretUntil)).to.be.greaterThan(Date.now() + 50_000)
+    }
+    await gateway.db('api_keys').where({ id: account.keyId }).update({ previous_until: gateway.db.fn.now() })
+    expectRefused(await account.get('/v1/models'), 401, 'unauthorized')
+    const last = (await rotateKey(gateway.db, account.keyId, 0))!
+    expectRefused(await get(`${gateway.url}/v1/models`, rotated.secret), 401, 'unauthorized')
+    expect((await post(`${gateway.url}${CHAT}`, last.secret, chatBody('x'))).status).to.equal(200)
   })
 
   it('are shown to their holder by GET /v1/key', async () => {
-    const account = await limited({
-      models: ['sandbox-image'],
-      rateLimit: 7,
-      maxOutstanding: 3,
-      budget: { credits: 100, period: 'month' },
-      expiresAt: new Date('2999-01-01T00:00:00Z'),
-    })
-    await image(gateway, account, prompted())
-    const { json } = await get(`${gateway.url}/v1/key`, account.key)
-    expect(json.key).to.deep.include({
-      name: 'test',
-      models: ['sandbox-image'],
-      modalities: null,
-      allowedIps: null,
-      rateLimit: 7,
-      maxOutstanding: 3,
-      expiresAt: '2999-01-01T00:00:00.000Z',
-      revokedAt: null,
-      previousSecretUntil: null,
-    })
-    expect(json.key.budget).to.include({ credits: 100, period: 'month', used: 40, remaining: 60 })
-    expect(new Date(json.key.budget.resetsAt).getUTCDate()).to.equal(1)
+    const limits = { models: ['sandbox-image'], rateLimit: 7, maxOutstanding: 3 }
+    const expiresAt = new Date('2999-01-01T00:00:00Z')
+    const account = await limited({ ...limits, budget: { credits: 100, period: 'month' }, expiresAt })
+    await account.image(prompted())
+    const { key } = (await account.get('/v1/key')).json
+    const none = { modalities: null, allowedIps: null, revokedAt: null, previousSecretUntil: null }
+    expect(key).to.deep.include({ name: 'test', ...limits, ...none, expiresAt: expiresAt.toISOString() })
+    expect(key.budget).to.include({ credits: 100, period: 'month', used: 40, remaining: 60 })
+    expect(new Date(key.budget.resetsAt).getUTCDate()).to.equal(1)
   })
 })

@@ -4,9 +4,7 @@ import { Redis } from 'ioredis'
 import { chatBody as chatSchema } from '../../../src/api/v1/calls/call-schemas.ts'
 import { parseBody } from '../../../src/shared/requests/parse-body.ts'
 import { requestHash } from '../../../src/api/v1/calls/joined-calls.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import { useAccount, useWeb } from '../../support/gateway.ts'
-import { get, post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { aStoredChat, readsOnlyTheHead } from '../../support/stored-answers.ts'
 import { CHAT, chatBody, prompted } from '../../../scripts/harness/calling.ts'
@@ -15,43 +13,19 @@ import { chunksOf, textOf } from './support/chunks.ts'
 const MEGABYTE = 1024 * 1024
 const SLICE = 512 * 1024
 
-describe('a long answer', function () {
+describe('a long answer', () => {
   const web = useWeb()
   const account = useAccount(web, 1000)
 
-  /** Empties the count of reads: these answers are longer than an account may read in a minute. */
-  async function forgetReads(): Promise<void> {
-    const redis = new Redis(web.config.REDIS_URL)
-    await redis.del(await redis.keys(`${web.config.REDIS_PREFIX}:limit:reads*`))
-    redis.disconnect()
-  }
-
-  /** A succeeded chat of a request with this key, with this answer. */
-  async function keyed(content: string) {
-    const body = chatBody(prompted())
-    parseBody(chatSchema, body)
-    const key = prompted()
-    await aStoredChat(web.db, account, content, {
-      idempotency: { key, seconds: 600 },
-      requestHash: requestHash('chat', body),
-    })
-    return (more: object = {}) =>
-      post(`${web.url}${CHAT}`, account.key, { ...body, ...more }, { 'idempotency-key': key })
-  }
+  const begin = (path: string) => fetch(`${web.url}${path}`, { headers: { authorization: `Bearer ${account.key}` } })
 
   it('is returned to the last character, whatever its length and script', async () => {
     // The text around the content has about 250 characters, so that some of these end near the end of a slice.
-    const lengths = [
-      60_000,
-      64 * 1024,
-      SLICE - 251,
-      ...Array.from({ length: 6 }, (_, at) => SLICE - 265 + 5 * at),
-      3 * SLICE,
-    ]
+    const near = Array.from({ length: 6 }, (_, at) => SLICE - 265 + 5 * at)
     for (const letters of ['a', '你', '😀"\\'])
-      for (const length of lengths) {
+      for (const length of [60_000, 64 * 1024, SLICE - 251, ...near, 3 * SLICE]) {
         const content = letters.repeat(Math.ceil(length / letters.length))
-        const reply = await get(`${web.url}${await aStoredChat(web.db, account, content)}`, account.key)
+        const reply = await account.get(await aStoredChat(web.db, account, content))
         expect(reply.status).to.equal(200)
         expect(Number(reply.headers.get('content-length'))).to.equal(Buffer.byteLength(reply.text))
         expect(reply.json?.choices[0].message.content === content, `${letters} × ${length}`).to.equal(true)
@@ -61,7 +35,11 @@ describe('a long answer', function () {
 
   it('is the same for a retry with its key, as JSON and as a stream', async () => {
     const content = '你好 "😀"\n'.repeat(60_000)
-    const again = await keyed(content)
+    const [body, key] = [chatBody(prompted()), prompted()]
+    parseBody(chatSchema, body)
+    const asked = { idempotency: { key, seconds: 600 }, requestHash: requestHash('chat', body) }
+    await aStoredChat(web.db, account, content, asked)
+    const again = (more: object = {}) => account.post(CHAT, { ...body, ...more }, { 'idempotency-key': key })
     const json = await again()
     expect([json.status, json.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true'])
     expect(json.json.choices[0].message.content === content).to.equal(true)
@@ -70,12 +48,11 @@ describe('a long answer', function () {
     expect(textOf(chunks) === content).to.equal(true)
     expect(chunks.at(-1)!.usage).to.deep.equal(json.json.usage)
     expect(stream.text).to.match(/data: \[DONE\]\n\n$/)
-    expect(await balanceOf(web.db, account.id)).to.equal(999)
+    expect(await account.balance()).to.equal(999)
   })
 
   it('is cut off, and not taken for complete, if its result is deleted while it is read', async () => {
-    const path = await aStoredChat(web.db, account, 'x'.repeat(16 * MEGABYTE))
-    const response = await fetch(`${web.url}${path}`, { headers: { authorization: `Bearer ${account.key}` } })
+    const response = await begin(await aStoredChat(web.db, account, 'x'.repeat(16 * MEGABYTE)))
     expect(response.status).to.equal(200)
     await web.db('call_results').delete()
     const whole = await response.text().then(
@@ -87,29 +64,28 @@ describe('a long answer', function () {
 
   it('can have a limited number of readers of one account: others get 503, other accounts are served', async () => {
     const path = await aStoredChat(web.db, account, 'x'.repeat(8 * MEGABYTE))
-    const other = await anAccount(web.db, 10)
+    const other = await web.account(10)
     const theirs = await aStoredChat(web.db, other, 'y'.repeat(MEGABYTE))
     const readers: Socket[] = []
     try {
       const refused = await until('a refusal', async () => {
         const { socket, status } = await readsOnlyTheHead(web.url, path, account)
         readers.push(socket)
-        if (status === 200) return null
-        return fetch(`${web.url}${path}`, { headers: { authorization: `Bearer ${account.key}` } })
+        return status !== 200 && begin(path)
       })
       const { error } = (await refused.json()) as { error: { type: string } }
       expect(error.type).to.equal('overloaded')
       expect(Number(refused.headers.get('retry-after'))).to.be.at.least(1)
       expect(refused.headers.get('x-should-retry')).to.equal('true')
       expect(readers.length).to.be.within(24, 64)
-      expect((await get(`${web.url}${theirs}`, other.key)).json.choices[0].message.content).to.have.length(MEGABYTE)
+      expect((await other.get(theirs)).json.choices[0].message.content).to.have.length(MEGABYTE)
     } finally {
       for (const socket of readers) socket.destroy()
     }
-    await forgetReads()
-    await until(
-      'the readers that disconnected to be forgotten',
-      async () => (await get(`${web.url}${path}`, account.key)).status === 200,
-    )
+    // These answers are longer than an account may read in a minute.
+    const redis = new Redis(web.config.REDIS_URL)
+    await redis.del(await redis.keys(`${web.config.REDIS_PREFIX}:limit:reads*`))
+    redis.disconnect()
+    await until('the disconnects to be seen', async () => (await account.get(path)).status === 200)
   })
 })

@@ -1,11 +1,10 @@
 import { expect } from 'chai'
 import { prompted } from '../../../scripts/harness/calling.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { knowsTurns, longestTurn } from '../../support/turns.ts'
-import { useGateway } from '../../support/gateway.ts'
+import { claudeAndGpt } from './support/message-models.ts'
+import { useGateway, useOneAccount } from '../../support/gateway.ts'
 
 /** The longest turn of web, worker and sandbox, which share a thread here, for a body of 10 MB, in ms of CPU. */
 const LONGEST_TURN_MS = 2000
@@ -35,22 +34,13 @@ const toolsOf = (count: number): Fields[] =>
   }))
 
 describe('a long session of an agent', () => {
-  const gateway = useGateway({}, ({ upstreams, models }) => {
-    const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
-    const claude = { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') }
-    Object.assign(upstreams, { claude })
-    const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
-    models.push({ id: 'claude', modality: 'chat', pricing, upstreams: [{ upstream: 'claude', model: 'a-claude' }] })
-  })
-  let account: TestAccount
-  before(async () => {
-    account = await anAccount(gateway.db, 1_000_000)
-  })
+  const gateway = useGateway({}, claudeAndGpt)
+  const account = useOneAccount(gateway, 100_000_000)
 
   const ask = (more: Fields): Promise<Reply> =>
     send('POST', `${gateway.url}/v1/messages`, { key: account.key, body: { model: 'claude', max_tokens: 50, ...more } })
 
-  for (const model of ['claude', 'sandbox-chat']) {
+  for (const model of ['claude', 'sandbox-chat'])
     it(`may have 20,000 turns and 512 tools by ${model}, while others are answered`, async function () {
       if (!knowsTurns) this.skip()
       let reply!: Reply
@@ -62,7 +52,6 @@ describe('a long session of an agent', () => {
       expect(reply.json.content).to.deep.equal([{ type: 'text', text: 'done' }])
       expect(turn, 'ms').to.be.below(LONGEST_TURN_MS)
     })
-  }
 
   it('is refused unread where it has more values than such a session needs', async () => {
     const reply = await ask({ messages: [{ role: 'user', content: Array.from({ length: 600_000 }, () => 1) }] })

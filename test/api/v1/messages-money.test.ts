@@ -1,21 +1,16 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { callOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import { prompted } from '../../../scripts/harness/calling.ts'
+import { begin } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { get, post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { parseId } from '../../../src/shared/platform/ids.ts'
-import { findRecord } from '../../../src/shared/reports/call-records.ts'
 import { chatCost } from '../../../src/shared/terms/pricing.ts'
-import { outstandingOf } from '../../shared/calls/opening.ts'
 import { eventsOf, saying, streaming } from '../../upstreams/support/scripted.ts'
 import type { Script } from '../../upstreams/support/scripted.ts'
 import { seed } from '../../crash/scale.ts'
 import { MESSAGE_PRICES, claudeAndGpt } from './support/message-models.ts'
-import { startMessage } from './support/message-streams.ts'
 import { useGateway, useScripted } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 
 /** What an upstream reports of a message, in disjoint counts. */
 type Counts = { input: number; cached: number; written: number; output: number }
@@ -41,44 +36,25 @@ function anthropic(counts: Counts, stream: boolean, place: Place): Script {
   const none = anthropicUsage({ input: 0, cached: 0, written: 0, output: 0 })
   const first = place === 'delta' ? none : { ...usage, output_tokens: 1 }
   const start = { type: 'message_start', message: { ...head, content: [], stop_reason: null, usage: first } }
-  return streaming(
-    eventsOf(
-      start,
-      ...(place === 'two starts' ? [start] : []),
-      { type: 'content_block_start', index: 0, content_block: block },
-      { type: 'content_block_stop', index: 0 },
-      {
-        type: 'message_delta',
-        delta: { stop_reason: 'end_turn', stop_sequence: null },
-        usage: place === 'start' ? { output_tokens: counts.output } : usage,
-      },
-      { type: 'message_stop' },
-    ),
-  )
+  const middle = [
+    { type: 'content_block_start', index: 0, content_block: block },
+    { type: 'content_block_stop', index: 0 },
+  ]
+  const last = place === 'start' ? { output_tokens: counts.output } : usage
+  const delta = { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: last }
+  const starts = place === 'two starts' ? [start, start] : [start]
+  return streaming(eventsOf(...starts, ...middle, delta, { type: 'message_stop' }))
 }
 
 function openai({ input, cached, written, output }: Counts, stream: boolean): Script {
   const prompt = input + cached + written
-  const usage = {
-    prompt_tokens: prompt,
-    completion_tokens: output,
-    total_tokens: prompt + output,
-    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
-  }
-  const about = { id: 'c', created: 1, model: 'm' }
+  const details = { prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written } }
+  const usage = { prompt_tokens: prompt, completion_tokens: output, total_tokens: prompt + output, ...details }
   const message = { role: 'assistant', content: 'fine' }
-  if (!stream)
-    return saying(
-      JSON.stringify({
-        ...about,
-        object: 'chat.completion',
-        choices: [{ index: 0, message, finish_reason: 'stop' }],
-        usage,
-      }),
-    )
-  const chunk = { ...about, object: 'chat.completion.chunk' }
-  const choice = { index: 0, delta: message, finish_reason: 'stop' }
-  const chunks = eventsOf({ ...chunk, choices: [choice] }, { ...chunk, choices: [], usage })
+  const about = { id: 'c', created: 1, model: 'm' }
+  const choice = { index: 0, finish_reason: 'stop' }
+  if (!stream) return saying(JSON.stringify({ ...about, choices: [{ ...choice, message }], usage }))
+  const chunks = eventsOf({ ...about, choices: [{ ...choice, delta: message }] }, { ...about, choices: [], usage })
   return streaming(`${chunks}data: [DONE]\n\n`)
 }
 
@@ -102,29 +78,22 @@ describe('the money of messages', () => {
     messages: [{ role: 'user', content }],
     ...more,
   })
-  const ask = (account: TestAccount, body: object, headers?: Record<string, string>): Promise<Reply> =>
-    post(`${gateway.url}/v1/messages`, account.key, body, headers)
-
-  /** The record of a call, once it has ended. */
-  const endOf = (id: string | null) =>
-    until('the end of the call', async () => {
-      const record = await findRecord(gateway.db, parseId('call', id!)!)
-      return record && !['queued', 'running'].includes(record.status) && record
-    })
+  const ask = (account: Caller, body: object, headers?: Record<string, string>): Promise<Reply> =>
+    account.post('/v1/messages', body, headers)
 
   it('is spent on the next upstream where one answers 200 and no message', async () => {
-    const account = await anAccount(gateway.db, 20_000)
+    const account = await gateway.account(20_000)
     for (const model of ['anthropic-first', 'openai-first'])
       for (const stream of [false, true]) {
         const reply = await ask(account, bodyOf(model, scripted.prompt(saying('{"status":"queued"}')), { stream }))
         expect(reply.status, reply.text).to.equal(200)
         if (stream) expect(reply.text.match(/event: message_start\n/g), reply.text).to.have.length(1)
-        expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', upstream: 'claude' })
+        expect(await gateway.record(reply)).to.include({ status: 'succeeded', upstream: 'claude' })
       }
   })
 
   it('settles cached counts at their prices, whole and streamed, and answers counts that add up', async () => {
-    const account = await anAccount(gateway.db, 1_000_000_000)
+    const account = await gateway.account(1_000_000_000)
     const counts = fc.record({
       input: fc.integer({ min: 1, max: 200 }),
       cached: fc.nat(200),
@@ -152,7 +121,7 @@ describe('the money of messages', () => {
         const credits = chatCost(MESSAGE_PRICES, reported)
         expect(usage).to.deep.include({ ...anthropicUsage(reported), credits })
         const { input, cached, written, output } = reported
-        expect(await recordOf(gateway.db, reply)).to.deep.include({
+        expect(await gateway.record(reply)).to.deep.include({
           inputTokens: input + cached + written,
           cachedInputTokens: cached,
           cacheWriteTokens: written,
@@ -172,115 +141,50 @@ describe('the money of messages', () => {
   for (const model of ['claude', 'gpt']) {
     describe(`of ${model}`, () => {
       it('lowers a limit of 128,000 tokens to half of what the balance pays', async () => {
-        const account = await anAccount(gateway.db, 40_000)
+        const account = await gateway.account(40_000)
         const reply = await ask(account, bodyOf(model, prompted('[answer short]'), { max_tokens: 128_000 }))
         expect(reply.status, reply.text).to.equal(200)
         const sent = Number(reply.headers.get('x-max-output-tokens'))
         expect(sent).to.be.within(4096, 6667)
-        const record = await recordOf(gateway.db, reply)
+        const record = await gateway.record(reply)
         expect(record.creditsPrecharged).to.be.within(20_000 - 3, 20_000)
-        expect(await balanceOf(gateway.db, account.id)).to.equal(40_000 - record.credits)
+        expect(await account.balance()).to.equal(40_000 - record.credits)
       })
 
       it('ends an answer where its reserved output ends, within what was held', async () => {
         const prompt = prompted('[tokens 20000]')
         for (const stream of [false, true]) {
-          const account = await anAccount(gateway.db, 16_000)
+          const account = await gateway.account(16_000)
           const reply = await ask(account, bodyOf(model, prompt, { max_tokens: 128_000, stream }))
           expect(reply.status, reply.text).to.equal(200)
           expect(reply.text).to.match(/"stop_reason":\s*"max_tokens"/)
-          const record = await recordOf(gateway.db, reply)
+          const record = await gateway.record(reply)
           const sent = Number(reply.headers.get('x-max-output-tokens'))
           expect(record.outputTokens).to.be.at.most(sent)
           expect(gateway.sandbox.journal(prompt).at(-1)!.body).to.deep.include({ max_tokens: sent })
           expect(record.credits).to.be.at.most(record.creditsPrecharged)
-          expect(await balanceOf(gateway.db, account.id)).to.equal(16_000 - record.credits)
+          expect(await account.balance()).to.equal(16_000 - record.credits)
         }
       })
-
-      it('does not let two agents at once spend the same credits', async () => {
-        const account = await anAccount(gateway.db, 60_000)
-        const turn = async (): Promise<Reply> =>
-          ask(account, bodyOf(model, prompted('[tokens 900] [delay 20]'), { max_tokens: 128_000 }))
-        const agent = async (): Promise<Reply[]> => {
-          const replies: Reply[] = []
-          for (let nth = 0; nth < 6; nth++) replies.push(await turn())
-          return replies
-        }
-        const replies = (await Promise.all([agent(), agent()])).flat()
-        const paid = replies.filter(({ status }) => status === 200)
-        for (const reply of replies) expect(reply.status, reply.text).to.be.oneOf([200, 402, 429])
-        expect(paid.length).to.be.above(0)
-        const records = await Promise.all(paid.map((reply) => recordOf(gateway.db, reply)))
-        const spent = records.reduce((sum, { credits, creditsUncollected }) => sum + credits + creditsUncollected, 0)
-        expect(await balanceOf(gateway.db, account.id)).to.equal(60_000 - spent)
-        const balances = await gateway
-          .db('ledger_entries')
-          .where({ account_id: account.id })
-          .pluck<number[]>('balance_after')
-        expect(Math.min(...balances)).to.be.at.least(0)
-      })
-
-      const exits: [what: string, words: string, streams?: boolean[]][] = [
-        ['fails', '[status 500]'],
-        ['hangs up', '[reset]'],
-        ['breaks off in the middle', '[tokens 9] [chunks 9 5] [reset-after 2]', [true]],
-        ['ends its stream with an error', '[tokens 9] [error-after 2]', [true]],
-      ]
-      for (const [what, words, streams = [false, true]] of exits)
-        it(`gives the hold back where the upstream ${what}`, async () => {
-          const account = await anAccount(gateway.db, 20_000)
-          for (const stream of streams) {
-            const reply = await ask(account, bodyOf(model, prompted(words), { stream }))
-            if (reply.status === 200) expect(reply.text).to.match(/event: error\n/)
-            else expect(reply.status, reply.text).to.be.oneOf([400, 502])
-            expect(await recordOf(gateway.db, reply)).to.include({ status: 'failed', credits: 0 })
-          }
-          expect(await balanceOf(gateway.db, account.id)).to.equal(20_000)
-        })
 
       it('12. settles what was delivered, once, to a client that leaves before the last event', async () => {
-        const account = await anAccount(gateway.db, 20_000)
-        const stream = await startMessage(
-          gateway,
-          account,
-          bodyOf(model, prompted('[tokens 200] [chunks 200 20] [no-usage]')),
-        )
-        await until('some words', () => stream.words().length > 30)
-        stream.leave()
-        const record = await endOf(stream.headers.get('x-call-id'))
-        expect(record.status).to.equal('succeeded')
-        expect(record.outputTokens).to.be.within(Math.ceil(stream.words().length / 3), 200)
-        expect(record.credits).to.be.below(record.creditsPrecharged)
-        expect(await balanceOf(gateway.db, account.id)).to.equal(20_000 - record.credits)
-      })
-
-      it('settles what was thought, to a client that asked for an effort and leaves', async () => {
-        const account = await anAccount(gateway.db, 20_000)
-        const prompt = prompted('[tokens 10] [think 2000] [usage 100 450]')
-        const body = bodyOf(model, prompt, { output_config: { effort: 'low' } })
-        const stream = await startMessage(gateway, account, body)
-        await until('all its words', () => stream.words().split(' ').length === 10)
-        stream.leave()
-        const record = await endOf(stream.headers.get('x-call-id'))
-        expect(record).to.include({ status: 'succeeded', inputTokens: 100, outputTokens: 450 })
-      })
-
-      it('settles a call that was answered 202 when it ends, and holds nothing for one that is refused', async () => {
-        const account = await anAccount(gateway.db, 20_000)
-        const accepted = await ask(account, bodyOf(model, prompted('[answer later] [delay 100]')), {
-          prefer: 'respond-async',
+        const account = await gateway.account(20_000)
+        const body = bodyOf(model, prompted('[tokens 200] [chunks 200 20] [no-usage]'), { stream: true })
+        const response = await begin(`${gateway.url}/v1/messages`, account.key, body)
+        let text = ''
+        const words = () => [...text.matchAll(/"text_delta","text":"([^"]*)"/g)].map(([, one]) => one).join('')
+        for await (const piece of response.body!) {
+          text += Buffer.from(piece).toString()
+          if (words().length > 30) break
+        }
+        const record = await until('the end of the call', async () => {
+          const now = await gateway.record(response)
+          return now.finishedAt !== null && now
         })
-        expect(accepted.status).to.equal(202)
-        const id = accepted.headers.get('x-call-id')!
-        const answer = await get(`${gateway.url}/v1/calls/${id}?wait=30`, account.key)
-        expect(answer.json).to.deep.include({ type: 'message', content: [{ type: 'text', text: 'later' }] })
-        const record = await findRecord(gateway.db, callOf(accepted))
-        expect(await balanceOf(gateway.db, account.id)).to.equal(20_000 - record!.credits)
-        const refused = await ask(account, bodyOf(model, 'hello', { max_tokens: 0 }), { prefer: 'respond-async' })
-        expect(refused.status).to.equal(400)
-        expect(await balanceOf(gateway.db, account.id)).to.equal(20_000 - record!.credits)
-        expect(await outstandingOf(gateway.db, account.id)).to.equal(0)
+        expect(record.status).to.equal('succeeded')
+        expect(record.outputTokens).to.be.within(Math.ceil(words().length / 3), 200)
+        expect(record.credits).to.be.below(record.creditsPrecharged)
+        expect(await account.balance()).to.equal(20_000 - record.credits)
       })
     })
   }

@@ -1,195 +1,184 @@
 import { expect } from 'chai'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import { startTestWeb } from '../../../scripts/harness/harness.ts'
-import { get, send } from '../../../scripts/harness/http.ts'
+import { createKey } from '../../../src/shared/identity/api-keys.ts'
+import { begin, get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import type { Program } from '../../../scripts/harness/installation.ts'
-import { IMAGES, callOf, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
+import { CHAT, callOf, chat, chatBody, image, prompted } from '../../../scripts/harness/calling.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 import { useInstallation } from '../../support/installed.ts'
 
+/** Longer than the moment within which an equal request without a number is another call, in ms. */
+const LATER = 250
+
 const numbered = (count: number): Record<string, string> => ({ 'x-stainless-retry-count': String(count) })
 const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replayed') === 'true'
 
-describe('a retry that an SDK numbers', () => {
+// Several at once, and calls that just end: test/shared/calls/numbered-retries.test.ts, calls/joined-calls.test.ts.
+describe('a request that equals a call which was left unanswered', () => {
   const gateway = useGateway()
-  const account = useAccount(gateway, 1000)
+  const account = useAccount(gateway, 10_000)
 
-  /** Sends a call and disconnects once it is charged. */
-  async function abandon(prompt: string): Promise<void> {
-    await abandonMany(prompt, 1)
-    await until('the disconnect to be recorded', left)
+  const calls = () => gateway.db('calls').where({ account_id: account.id })
+  const left = async (): Promise<number> => (await calls().whereNotNull('abandoned_at')).length
+  const ended = (status = 'succeeded') => until('the end', () => calls().where({ status }).first())
+
+  /** Sends a chat, and disconnects once the upstream has it. */
+  async function leave(content: string, more: object = {}, headers = numbered(0)): Promise<void> {
+    const before = await left()
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const sent = account.send('POST', CHAT, { body: chatBody(content, more), headers, signal }).catch(() => null)
+    await until('the upstream to have it', () => gateway.sandbox.open(content).open > 0)
+    leaving.abort()
+    await sent
+    await until('the disconnect to be recorded', async () => (await left()) > before)
   }
 
-  /** Lets the upstream go on with what it holds, once it has so many. */
-  async function release(prompt: string, count = 1): Promise<void> {
-    let released = 0
-    await until('the upstream to have them', () => (released += gateway.sandbox.release(prompt)) >= count)
-  }
+  for (const [what, retry, ageSeconds] of [
+    ['numbered by an SDK', numbered(1), 601],
+    ['without a number', {}, 121],
+  ] as const)
+    describe(what, () => {
+      const leaveFor = async (content: string, more: object = {}): Promise<void> => {
+        await leave(content, more, what === 'without a number' ? {} : numbered(0))
+        if (what === 'without a number') await sleep(LATER)
+      }
 
-  it('joins the call whose client disconnected: one charge, one bill', async () => {
-    const prompt = prompted('[hold]')
-    await abandon(prompt)
-    const joining = image(gateway, account, prompt, {}, numbered(1))
-    await until('the retry to have joined', async () => (await left()) === 0)
-    await release(prompt)
-    const retry = await joining
-    expect([retry.status, isReplay(retry)]).to.deep.equal([200, true])
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
-  })
+      it('joins it: one charge, one bill', async () => {
+        const content = prompted('[hold] [answer at last]')
+        await leaveFor(content)
+        const joining = account.chat(content, {}, retry)
+        await until('the retry to have joined', async () => (await left()) === 0)
+        gateway.sandbox.release(content)
+        const { status, json, ...reply } = await joining
+        expect([status, isReplay(reply as Reply)], reply.text).to.deep.equal([200, true])
+        expect(json.choices[0].message.content).to.equal('at last')
+        expect(gateway.sandbox.billed(content).total).to.equal(1)
+        expect(await account.counts()).to.include({ calls: 1 })
+      })
 
-  it('gets the answer of such a call that has ended meanwhile, and only once: the next makes a new call', async () => {
-    const prompt = prompted('[delay 150]')
-    await abandon(prompt)
-    await until('the end', () => gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first())
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(false)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(2)
-  })
+      it('is given the answer that came meanwhile, and once only: the next makes a new call', async () => {
+        const content = prompted('[delay 300] [answer at last]')
+        await leaveFor(content)
+        await ended()
+        const joined = await account.chat(content, {}, retry)
+        expect([isReplay(joined), joined.json.choices[0].message.content]).to.deep.equal([true, 'at last'])
+        expect(isReplay(await account.chat(content, {}, retry))).to.equal(false)
+        expect(gateway.sandbox.billed(content).total).to.equal(2)
+      })
 
-  it('makes a new call if the first was answered, or if the body differs', async () => {
+      it('is another call with another key, account or body, or where it says so', async () => {
+        const content = prompted('[delay 1200]')
+        await leaveFor(content)
+        const { secret } = await createKey(gateway.db, account.id, 'other')
+        const others = await Promise.all([
+          (await gateway.account(1000)).chat(content, {}, retry),
+          account.chat(content, { temperature: 1 }, retry),
+          account.chat(content, {}, { ...retry, 'x-new-call': 'true' }),
+          ...(what === 'without a number' ? [chat(gateway, { key: secret }, content)] : []),
+        ])
+        expect(others.filter(isReplay)).to.deep.equal([])
+        expect(isReplay(await account.chat(content, {}, retry)), 'it can still be joined').to.equal(true)
+      })
+
+      it(`is another call where that one failed, or is older than ${ageSeconds - 1} seconds`, async () => {
+        const failing = prompted('[delay 400] [status 400]')
+        await leaveFor(failing)
+        await ended('failed')
+        expect(isReplay(await account.chat(failing, {}, retry))).to.equal(false)
+        const old = prompted('[delay 500]')
+        await leaveFor(old)
+        await calls().update({ created_at: gateway.db.raw(`now() - interval '${ageSeconds} seconds'`) })
+        expect(isReplay(await account.chat(old, {}, retry))).to.equal(false)
+      })
+    })
+
+  it('makes a new call if the first was answered', async () => {
     const prompt = prompted()
-    await image(gateway, account, prompt, {}, numbered(0))
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
-    const slow = prompted('[delay 300]')
-    await abandon(slow)
-    expect(isReplay(await image(gateway, account, `${slow} other`, {}, numbered(1)))).to.equal(false)
+    await account.chat(prompt, {}, numbered(0))
+    expect(isReplay(await account.chat(prompt, {}, numbered(1)))).to.equal(false)
   })
 
   it('joins a call whose client disconnected before it was charged', async () => {
-    const prompt = prompted('[delay 300]')
+    const content = prompted('[delay 300]')
     const leaving = new AbortController()
     await gateway.db.transaction(async (trx) => {
       await trx('accounts').where({ id: account.id }).forUpdate().first('id')
-      const sent = send('POST', `${gateway.url}${IMAGES}`, {
-        key: account.key,
-        body: imageBody(prompt),
-        headers: numbered(0),
-        signal: leaving.signal,
-      }).catch(() => null)
+      const options = { body: chatBody(content), headers: numbered(0), signal: leaving.signal }
+      const sent = account.send('POST', CHAT, options).catch(() => null)
       await untilItWaits(gateway.db, '%open_calls%')
       leaving.abort()
       await sent
       // The service has noticed the disconnect once it has answered a later request.
       for (let later = 0; later < 3; later++) await get(`${gateway.url}/healthz`)
     })
-    await until('the disconnect to be recorded', () =>
-      gateway.db('calls').where({ account_id: account.id }).whereNotNull('abandoned_at').first(),
-    )
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    await until('the disconnect to be recorded', async () => (await left()) === 1)
+    expect(isReplay(await account.chat(content, {}, numbered(1)))).to.equal(true)
+    expect(gateway.sandbox.billed(content).total).to.equal(1)
   })
 
   it('can itself be abandoned, and joined by another', async () => {
-    const prompt = prompted('[hold]')
-    await abandon(prompt)
+    const content = prompted('[hold]')
+    await leave(content)
     const leaving = new AbortController()
-    const second = send('POST', `${gateway.url}${IMAGES}`, {
-      key: account.key,
-      body: imageBody(prompt),
-      headers: numbered(1),
-      signal: leaving.signal,
-    }).catch(() => null)
+    const options = { body: chatBody(content), headers: numbered(1), signal: leaving.signal }
+    const second = account.send('POST', CHAT, options).catch(() => null)
     await until('the second to have joined', async () => (await left()) === 0)
     leaving.abort()
     await second
-    await until('the disconnect to be recorded', () =>
-      gateway.db('calls').where({ account_id: account.id }).whereNotNull('abandoned_at').first(),
-    )
-    const third = image(gateway, account, prompt, {}, numbered(2))
-    await release(prompt)
+    await until('the disconnect to be recorded', async () => (await left()) === 1)
+    const third = account.chat(content, {}, numbered(2))
+    await until('the upstream to have it', () => gateway.sandbox.release(content) > 0)
     expect(isReplay(await third)).to.equal(true)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    expect(gateway.sandbox.billed(content).total).to.equal(1)
   })
 
-  /** Sends equal calls and disconnects once all are charged. No worker takes them before. */
-  async function abandonMany(prompt: string, count: number, urls = [gateway.url]): Promise<void> {
-    await gateway.stopWorker()
-    const before = await callCount()
-    const leaving = new AbortController()
-    const sent = Array.from({ length: count }, (_, at) =>
-      send('POST', `${urls[at % urls.length]}${IMAGES}`, {
-        key: account.key,
-        body: imageBody(prompt),
-        headers: numbered(0),
-        signal: leaving.signal,
-      }).catch(() => null),
-    )
-    await until('the charges', async () => (await callCount()) === before + count)
-    leaving.abort()
-    await Promise.all(sent)
-    await gateway.startWorker()
-  }
+  describe('that was a stream', () => {
+    it('joins it where nothing had been delivered, as a stream or whole', async () => {
+      for (const stream of [true, false]) {
+        const content = prompted('[delay 1500] [answer at last]')
+        await leave(content, { stream: true }, {})
+        await sleep(LATER)
+        expect(gateway.sandbox.open(content).aborted, 'it goes on').to.equal(0)
+        expect(isReplay(await account.chat(content, { stream }))).to.equal(true)
+        expect(gateway.sandbox.billed(content).total).to.equal(1)
+      }
+    })
 
-  const callCount = async (): Promise<number> => (await gateway.db('calls').where({ account_id: account.id })).length
+    it('finds it cancelled after ten seconds, charged for its input, and is another call then', async () => {
+      // Longer than it takes to cancel it, on any machine.
+      const content = prompted('[delay 60000]')
+      await leave(content, { stream: true }, {})
+      await until('the upstream to notice', () => gateway.sandbox.open(content).aborted === 1)
+      await ended()
+      expect(await account.balance()).to.equal(9999)
+      const again = await account.chat(content, {}, { prefer: 'respond-async' })
+      expect([again.status, isReplay(again)]).to.deep.equal([202, false])
+      expect(await account.counts()).to.include({ calls: 2, charged: 2 })
+    }).timeout(120_000)
 
-  const left = async (): Promise<number> =>
-    (await gateway.db('calls').where({ account_id: account.id }).whereNotNull('abandoned_at')).length
-  const callIds = (replies: Reply[]): Set<string | null> =>
-    new Set(replies.map((reply) => reply.headers.get('x-call-id')))
-
-  it('joins one of five calls that run, beside four retries at three processes; a sixth is new', async () => {
-    const others = [await startTestWeb(gateway.config), await startTestWeb(gateway.config)]
-    try {
-      const prompt = prompted('[hold]')
-      const webs = [gateway, ...others]
-      await abandonMany(
-        prompt,
-        5,
-        webs.map(({ url }) => url),
-      )
-      await until('the disconnect to be recorded', async () => (await left()) === 5)
-      const answered: string[] = []
-      const retrying = Array.from({ length: 6 }, (_, at) => image(webs[at % 3]!, account, prompt, {}, numbered(1)))
-      for (const one of retrying) one.then(({ text }) => answered.push(text)).catch(() => {})
-      await until('a sixth call', async () => {
-        // The upstream holds all of them: an answer now is a refusal.
-        expect(answered).to.deep.equal([])
-        return (await callCount()) === 6
+    it('never joins one that was cancelled because it had delivered something', async () => {
+      const content = prompted('[answer one two three four] [hold]')
+      const leaving = new AbortController()
+      const { signal } = leaving
+      const response = await begin(`${gateway.url}${CHAT}`, account.key, chatBody(content, { stream: true }), {
+        signal,
       })
-      await release(prompt, 6)
-      const retries = await Promise.all(retrying)
-      expect(retries.map((reply) => reply.status)).to.deep.equal([200, 200, 200, 200, 200, 200])
-      expect(retries.filter(isReplay).length).to.equal(5)
-      expect(callIds(retries).size).to.equal(6)
-      expect(gateway.sandbox.billed(prompt).total).to.equal(6)
-      expect(await balanceOf(gateway.db, account.id)).to.equal(760)
-    } finally {
-      await Promise.all(others.map((web) => web.stop()))
-    }
-  })
-
-  it('joins a call even before its disconnect is recorded', async () => {
-    for (let time = 0; time < 2; time++) {
-      const prompt = prompted('[delay 300]')
-      await abandonMany(prompt, 1)
-      expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
-      expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-    }
-    expect(await balanceOf(gateway.db, account.id)).to.equal(920)
-  })
-
-  it('joins no call of another account, no failed call, and none older than ten minutes', async () => {
-    const [prompt, other] = [prompted('[delay 200]'), await anAccount(gateway.db, 1000)]
-    await abandon(prompt)
-    expect(isReplay(await image(gateway, other, prompt, {}, numbered(1)))).to.equal(false)
-    await until('the end', () => gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first())
-    await gateway
-      .db('calls')
-      .where({ account_id: account.id })
-      .update({ created_at: gateway.db.raw("now() - interval '601 seconds'") })
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
-    const failing = prompted('[status 400]')
-    await abandonMany(failing, 1)
-    await until('the leaving and the end', () =>
-      gateway.db('calls').where({ account_id: account.id, status: 'failed' }).whereNotNull('abandoned_at').first(),
-    )
-    expect(isReplay(await image(gateway, account, failing, {}, numbered(1)))).to.equal(false)
+      await response.body!.getReader().read()
+      leaving.abort()
+      await until('the upstream to notice', () => gateway.sandbox.open(content).aborted === 1)
+      await ended()
+      await sleep(LATER)
+      for (const count of [0, 1]) {
+        const again = account.chat(content, {}, numbered(count))
+        await until('the upstream to have it', () => gateway.sandbox.release(content) > 0)
+        expect(isReplay(await again)).to.equal(false)
+      }
+    })
   })
 })
 
@@ -217,13 +206,7 @@ describe('a retry after the web process of its first attempt was killed', () => 
     await startWorker()
     for (const prompt of [running, quick]) {
       const retries = await Promise.all([1, 2].map(() => image(survivor, account, prompt, {}, numbered(1))))
-      expect(
-        retries.map((reply) => [reply.status, isReplay(reply)]),
-        retries[0]!.text,
-      ).to.deep.equal([
-        [200, true],
-        [200, true],
-      ])
+      for (const reply of retries) expect([reply.status, isReplay(reply)], reply.text).to.deep.equal([200, true])
       expect(new Set(retries.map((reply) => reply.headers.get('x-call-id'))).size).to.equal(2)
       expect(isReplay(await image(survivor, account, prompt, {}, numbered(2)))).to.equal(false)
       expect(own.sandbox.billed(prompt).total).to.equal(3)
@@ -231,34 +214,31 @@ describe('a retry after the web process of its first attempt was killed', () => 
       const calls = () => own.db('calls').where({ account_id: account.id, status: 'succeeded' })
       await until('the end of all', async () => (await calls()).length >= 5)
     }
-    expect(await balanceOf(own.db, account.id)).to.equal(1000 - 6 * 40)
+    expect(await account.balance()).to.equal(1000 - 6 * 40)
   })
 
   it('makes a new call if that process had answered the first, or stopped in order', async () => {
     await startWorker()
     const redis = new Redis(own.installation.config.REDIS_URL)
     const heartbeats = `${own.installation.config.REDIS_PREFIX}:web-processes`
-    try {
-      for (const end of ['kill', 'stop'] as const) {
-        const prompt = prompted()
-        const victim = await own.start('web')
-        const first = await image(victim, account, prompt, {}, numbered(0))
-        const answeredAt = Date.now()
-        const { reply_to: address } = await own
-          .db('calls')
-          .where({ id: callOf(first) })
-          .first<{ reply_to: string }>('reply_to')
-        if (end === 'kill')
-          await until(
-            'heartbeats after the answer',
-            async () => Number(await redis.hget(heartbeats, address)) > answeredAt + 3000,
-          )
-        await victim[end]()
-        expect(isReplay(await image(survivor, account, prompt, {}, numbered(1))), end).to.equal(false)
-        expect(own.sandbox.billed(prompt).total, end).to.equal(2)
-      }
-    } finally {
-      redis.disconnect()
+    const lastBeat = async (first: Reply): Promise<number> => {
+      const [address] = await own
+        .db('calls')
+        .where({ id: callOf(first) })
+        .pluck<string[]>('reply_to')
+      return Number(await redis.hget(heartbeats, address!))
     }
+    for (const end of ['kill', 'stop'] as const) {
+      const prompt = prompted()
+      const victim = await own.start('web')
+      const first = await image(victim, account, prompt, {}, numbered(0))
+      const answeredAt = Date.now()
+      if (end === 'kill')
+        await until('heartbeats after the answer', async () => (await lastBeat(first)) > answeredAt + 3000)
+      await victim[end]()
+      expect(isReplay(await image(survivor, account, prompt, {}, numbered(1))), end).to.equal(false)
+      expect(own.sandbox.billed(prompt).total, end).to.equal(2)
+    }
+    redis.disconnect()
   })
 })

@@ -7,11 +7,10 @@ import OpenAI, {
   NotFoundError,
   RateLimitError,
 } from 'openai'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import { countsOf, prompted } from '../../../scripts/harness/calling.ts'
+import { prompted } from '../../../scripts/harness/calling.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
-import { refusal as refusalOf } from './support/errors.ts'
+import { refusal } from './support/errors.ts'
 
 const LIMIT = 25
 
@@ -23,54 +22,48 @@ describe("OpenAI's own SDK", () => {
 
   const client = (options: object = {}): OpenAI =>
     new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, ...options })
-  const asked = (content: string) => ({ model: 'sandbox-chat', messages: [{ role: 'user' as const, content }] })
+  const chat = (openai: OpenAI, content: string, model = 'sandbox-chat') =>
+    openai.chat.completions.create({ model, messages: [{ role: 'user', content }] })
+  const image = (openai: OpenAI, prompt: string, model = 'sandbox-image') => openai.images.generate({ model, prompt })
 
-  const refusal = (request: PromiseLike<unknown>): Promise<APIError> => refusalOf(request, APIError)
-
-  it('lists the models', async () => {
+  it('lists the models, and retrieves one, whose id has a slash', async () => {
     const { data } = await client().models.list()
     expect(data.map((model) => model.id)).to.include.members(['sandbox-chat', 'sandbox-image', 'sandbox-video'])
     expect(data[0]).to.include({ object: 'model' })
-  })
-
-  it('retrieves a model, whose id has a slash, and throws its own error for one that is not there', async () => {
     expect(await client().models.retrieve('maker/chat')).to.include({ id: 'maker/chat', object: 'model' })
-    expect(await refusal(client().models.retrieve('maker/none')))
-      .to.be.an.instanceOf(NotFoundError)
-      .and.include({ status: 404, code: 'model_not_found' })
   })
 
   it('throws its own classes of errors', async () => {
     const openai = client({ maxRetries: 0 })
-    const bad = await refusal(openai.chat.completions.create({ ...asked('x'), model: 'nothing' }))
-    expect(bad).to.be.an.instanceOf(BadRequestError)
-    expect(bad).to.include({ status: 400, code: 'unsupported_model', param: 'model', type: 'unsupported_model' })
-    expect(bad.requestID).to.be.a('string')
-    expect(await refusal(client({ apiKey: 'tg_nonsense' }).models.list()))
-      .to.be.an.instanceOf(AuthenticationError)
-      .and.include({ status: 401, code: 'unauthorized' })
-    const empty = await anAccount(gateway.db)
-    expect(
-      await refusal(client({ apiKey: empty.key }).images.generate({ model: 'sandbox-image', prompt: 'x' })),
-    ).to.include({ status: 402, code: 'insufficient_credits' })
-    expect(await refusal(openai.images.generate({ model: 'sandbox-image', prompt: '[status 400]' })))
-      .to.be.an.instanceOf(InternalServerError)
-      .and.include({ status: 502, code: 'upstream_failed' })
+    const empty = await gateway.account()
+    const unsupported = { code: 'unsupported_model', param: 'model', type: 'unsupported_model' }
+    const errors = [
+      [() => client().models.retrieve('maker/none'), NotFoundError, 404, { code: 'model_not_found' }],
+      [() => chat(openai, 'x', 'nothing'), BadRequestError, 400, unsupported],
+      [() => client({ apiKey: 'tg_nonsense' }).models.list(), AuthenticationError, 401, { code: 'unauthorized' }],
+      [() => image(client({ apiKey: empty.key }), 'x'), APIError, 402, { code: 'insufficient_credits' }],
+      [() => image(openai, '[status 400]'), InternalServerError, 502, { code: 'upstream_failed' }],
+    ] as const
+    for (const [request, kind, status, more] of errors) {
+      const error = await refusal<APIError>(request(), kind)
+      expect(error).to.include({ status, ...more })
+      expect(error.requestID).to.be.a('string')
+    }
     for (let request = 0; request < LIMIT; request++) await openai.get('/key').catch(() => {})
-    const limited = await refusal(openai.get('/key'))
-    expect(limited).to.be.an.instanceOf(RateLimitError).and.include({ status: 429, code: 'rate_limited' })
+    const limited = await refusal(openai.get('/key'), RateLimitError)
+    expect(limited).to.include({ status: 429, code: 'rate_limited' })
     expect(Number(limited.headers!.get('retry-after'))).to.be.within(1, 60)
   })
 
   it('does not retry what would fail again: a refusal, an empty balance, an upstream that failed', async () => {
-    const empty = await anAccount(gateway.db)
-    await refusal(client({ apiKey: empty.key, maxRetries: 3 }).images.generate({ model: 'sandbox-image', prompt: 'x' }))
-    expect((await countsOf(gateway.db, empty)).calls).to.equal(1)
+    const empty = await gateway.account()
+    await refusal(image(client({ apiKey: empty.key, maxRetries: 3 }), 'x'), APIError)
+    expect((await empty.counts()).calls).to.equal(1)
     const prompt = prompted('[status 500]')
-    await refusal(client({ maxRetries: 3 }).images.generate({ model: 'sandbox-image', prompt }))
+    await refusal(image(client({ maxRetries: 3 }), prompt), APIError)
     expect(gateway.sandbox.journal(prompt).length).to.equal(1)
-    await refusal(client({ maxRetries: 3 }).images.generate({ model: 'unavailable-image', prompt: 'x' }))
-    expect((await countsOf(gateway.db, account)).calls).to.equal(2)
+    await refusal(image(client({ maxRetries: 3 }), 'x', 'unavailable-image'), APIError)
+    expect((await account.counts()).calls).to.equal(2)
   })
 
   it('with a time-out shorter than the chat gets its answer on the last attempt: one charge, one bill', async () => {
@@ -84,18 +77,16 @@ describe("OpenAI's own SDK", () => {
       } finally {
         if (nth === 2) {
           await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
-          await until('its end', () =>
-            gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first(),
-          )
+          const ended = { account_id: account.id, status: 'succeeded' }
+          await until('its end', () => gateway.db('calls').where(ended).first())
         }
       }
     }
-    const sdk = client({ timeout: 1000, maxRetries: 2, fetch: attempt })
-    const answer = await sdk.chat.completions.create(asked(prompt))
+    const answer = await chat(client({ timeout: 1000, maxRetries: 2, fetch: attempt }), prompt)
     expect(attempts).to.equal(3)
     expect(answer.choices[0]!.message.content).to.equal('at last')
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(9999)
-    expect(await countsOf(gateway.db, account)).to.deep.include({ calls: 1, charged: 1 })
+    expect(await account.balance()).to.equal(9999)
+    expect(await account.counts()).to.deep.include({ calls: 1, charged: 1 })
   })
 })

@@ -4,8 +4,7 @@ import type { KeyChanges } from '../../../src/shared/identity/key-limits.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import type { ErrorCode } from '../../../src/shared/platform/errors.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import { get, send } from '../../../scripts/harness/http.ts'
+import { send } from '../../../scripts/harness/http.ts'
 import { CHAT, IMAGES } from '../../../scripts/harness/calling.ts'
 import { useWeb } from '../../support/gateway.ts'
 
@@ -50,9 +49,9 @@ describe("the order of a call's checks", () => {
 
   /** The code of the error that is answered to a request with these faults. Of two for one place, the first counts. */
   async function answerTo(path: string, fields: Fields, first: Fault = {}, second: Fault = {}): Promise<string> {
-    const account = await anAccount(web.db)
+    const account = await web.account()
     const both: Fault = { ...second, ...first }
-    if (both.isSpent) for (let request = 0; request < LIMIT; request++) await get(`${web.url}/v1/key`, account.key)
+    if (both.isSpent) for (let request = 0; request < LIMIT; request++) await account.get('/v1/key')
     await changeKey(web.db, account.keyId, { ...second.limits, ...first.limits })
     if (both.isSuspended) await setAccountStatus(web.db, null, account.id, 'suspended')
     const text = JSON.stringify({ ...fields, ...second.fields, ...first.fields })

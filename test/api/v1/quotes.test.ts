@@ -1,23 +1,12 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { post } from '../../../scripts/harness/http.ts'
-import {
-  CHAT,
-  IMAGES,
-  MODERATIONS,
-  RERANK,
-  VIDEOS,
-  chatBody,
-  countsOf,
-  recordOf,
-} from '../../../scripts/harness/calling.ts'
+import { CHAT, IMAGES, MODERATIONS, RERANK, VIDEOS, chatBody } from '../../../scripts/harness/calling.ts'
 import { inSoak, report, seed } from '../../crash/scale.ts'
 import { chatBodies } from '../../upstreams/support/chat-bodies.ts'
 import { pricedModels } from './support/priced-models.ts'
 import { useGateway } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 
 const QUOTES = '/v1/quotes'
 
@@ -73,66 +62,58 @@ describe('POST /v1/quotes', () => {
     await gateway.stopWorker()
   })
 
-  const quote = ({ key }: Pick<TestAccount, 'key'>, asked: object): Promise<Reply> =>
-    post(`${gateway.url}${QUOTES}`, key, asked)
-
-  /** A call that nobody waits for. */
-  const call = ({ key }: TestAccount, { endpoint, body }: Asked): Promise<Reply> =>
-    post(`${gateway.url}${endpoint}`, key, body, { prefer: 'respond-async' })
+  const quote = ({ post }: Caller, asked: unknown): Promise<Reply> => post(QUOTES, asked)
+  const IMAGE = { endpoint: IMAGES, body: { model: 'sandbox-image', prompt: 'a fox' } }
 
   it('says what a call would be charged, at most and at least, and whether that could be paid', async () => {
-    const account = await anAccount(gateway.db, 100)
+    const account = await gateway.account(100)
     const body = { model: 'priced-video', prompt: 'a fox', duration: 4, resolution: '1080p' }
-    const { status, json } = await quote(account, { endpoint: VIDEOS, body })
+    const { status, json, headers } = await quote(account, { endpoint: VIDEOS, body })
     expect(status).to.equal(200)
-    expect(json).to.deep.include({ ok: true, model: 'priced-video', credits: 160, minimum: 160, maximum: 160 })
+    expect(json).to.include({ ok: true, model: 'priced-video', credits: 160, minimum: 160, maximum: 160 })
     expect(json).to.include({ balance: 100, affordable: false })
     expect(json.priceVersion).to.match(/^price_[0-9a-f]{32}$/)
+    // It has a limit of its own.
+    expect(headers.get('x-ratelimit-limit-requests')).to.equal('600')
+    expect(headers.get('x-ratelimit-remaining-requests')).to.equal('599')
     const chat = (await quote(account, { endpoint: CHAT, body: chatBody('hello', { model: 'priced-chat' }) })).json
     expect(chat).to.include({ minimum: 7, maximum: chat.credits, affordable: true })
     expect(chat.credits).to.be.above(7)
   })
 
   it('does not count expired, owed or missing credits as affordable', async () => {
-    const spent = await anAccount(gateway.db, [{ amount: 500, days: -1 }, { amount: 39 }])
-    const owing = await anAccount(gateway.db, 500)
+    const owing = await gateway.account(500)
     await gateway.db('accounts').where({ id: owing.id }).update({ debt: 1 })
-    const exact = await anAccount(gateway.db, 40)
-    const asked = { endpoint: IMAGES, body: { model: 'sandbox-image', prompt: 'a fox' } }
     for (const [account, affordable] of [
-      [spent, false],
+      [await gateway.account([{ amount: 500, days: -1 }, { amount: 39 }]), false],
       [owing, false],
-      [exact, true],
-    ] as const) {
-      expect((await quote(account, asked)).json).to.include({ credits: 40, affordable })
-    }
+      [await gateway.account(40), true],
+    ] as const)
+      expect((await quote(account, IMAGE)).json).to.include({ credits: 40, affordable })
     await gateway.db('accounts').where({ id: owing.id }).update({ debt: 0 })
   })
 
   it('is what the call then charges or refuses, for any body, and leaves no record or charge', async () => {
     const counts = { charged: 0, refused: 0 }
-    let account = await anAccount(gateway.db, 1e9)
+    let account = await gateway.account(1e9)
     let quotes = 0
+    const refusalOf = ({ status, json }: Reply) => [status, json.error.type, json.error.param]
     await fc.assert(
       fc.asyncProperty(requests, async (asked) => {
-        if (++quotes % PER_ACCOUNT === 0) account = await anAccount(gateway.db, 1e9)
-        const before = await countsOf(gateway.db, account)
+        if (++quotes % PER_ACCOUNT === 0) account = await gateway.account(1e9)
+        const before = await account.counts()
         const quoted = await quote(account, asked)
-        expect(await countsOf(gateway.db, account), 'a quote left something').to.deep.equal(before)
-        const called = await call(account, asked)
+        expect(await account.counts(), 'a quote left something').to.deep.equal(before)
+        const called = await account.post(asked.endpoint, asked.body, { prefer: 'respond-async' })
         if (quoted.status !== 200) {
           counts.refused++
-          expect([called.status, called.json.error.type, called.json.error.param]).to.deep.equal([
-            quoted.status,
-            quoted.json.error.type,
-            quoted.json.error.param,
-          ])
+          expect(refusalOf(called)).to.deep.equal(refusalOf(quoted))
           return
         }
         counts.charged++
         expect(called.status, called.text).to.equal(202)
-        const record = await recordOf(gateway.db, called)
-        expect(record).to.include({ creditsPrecharged: quoted.json.credits, priceVersion: quoted.json.priceVersion })
+        const { credits: creditsPrecharged, priceVersion } = quoted.json
+        expect(await gateway.record(called)).to.include({ creditsPrecharged, priceVersion })
       }),
       { numRuns: BODIES, seed },
     )
@@ -141,10 +122,10 @@ describe('POST /v1/quotes', () => {
     expect(counts.refused).to.be.above(0)
   }).timeout(180_000 + 200 * BODIES)
 
-  it('refuses what is no quote, and names the field', async () => {
-    const account = await anAccount(gateway.db, 100)
+  it('refuses what is no quote, or whose X-Max-Credits is none, and names the field', async () => {
+    const account = await gateway.account(100)
     const body = chatBody('hello')
-    const refusals: [unknown, string, string | null][] = [
+    const refusals: [asked: unknown, type: string, param: string | null, most?: string][] = [
       [{ body }, 'invalid_request', 'endpoint'],
       [{ endpoint: '/v1/models', body }, 'invalid_request', 'endpoint'],
       [{ endpoint: CHAT }, 'invalid_request', 'body'],
@@ -152,30 +133,20 @@ describe('POST /v1/quotes', () => {
       [{ endpoint: CHAT, body: {} }, 'unsupported_model', 'model'],
       [{ endpoint: IMAGES, body: { model: 'unavailable-image', prompt: 'x' } }, 'upstream_unavailable', 'model'],
       ['[1]', 'invalid_json', null],
+      ...['', '-1', '1.5', 'all'].map((most): [unknown, string, string, string] => [
+        IMAGE,
+        'invalid_request',
+        'X-Max-Credits',
+        most,
+      ]),
     ]
-    for (const [asked, type, param] of refusals) {
-      const { json, headers } = await quote(account, asked as object)
+    for (const [asked, type, param, most] of refusals) {
+      const guard = most === undefined ? {} : { 'X-Max-Credits': most }
+      const { json, headers } = await account.post(QUOTES, asked, guard as Record<string, string>)
       expect([json.error.type, json.error.param], JSON.stringify(asked)).to.deep.equal([type, param])
       expect(headers.get('x-call-id')).to.equal(null)
     }
-    expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
-  })
-
-  it('refuses an X-Max-Credits that the call would be refused for, and obeys none', async () => {
-    const account = await anAccount(gateway.db, 100)
-    const asked = { endpoint: IMAGES, body: { model: 'sandbox-image', prompt: 'a fox' } }
-    const quoteUnder = (most: string) => post(`${gateway.url}${QUOTES}`, account.key, asked, { 'X-Max-Credits': most })
-    for (const bad of ['', '-1', '1.5', 'all']) {
-      const { status, json } = await quoteUnder(bad)
-      expect([status, json.error.type, json.error.param]).to.deep.equal([400, 'invalid_request', 'X-Max-Credits'])
-    }
-    expect((await quoteUnder('0')).json).to.include({ credits: 40, affordable: true })
-  })
-
-  it('has a limit of its own, 600 a minute', async () => {
-    const account = await anAccount(gateway.db, 100)
-    const { headers } = await quote(account, { endpoint: CHAT, body: chatBody('hello') })
-    expect(headers.get('x-ratelimit-limit-requests')).to.equal('600')
-    expect(headers.get('x-ratelimit-remaining-requests')).to.equal('599')
+    expect((await account.post(QUOTES, IMAGE, { 'X-Max-Credits': '0' })).json).to.include({ credits: 40 })
+    expect(await account.counts()).to.include({ calls: 0 })
   })
 })

@@ -2,18 +2,17 @@ import { expect } from 'chai'
 import type { Trx } from '../../../src/shared/platform/postgres/db.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import { grant } from '../../../src/shared/ledger/ledger.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { chat, countsOf, image, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { prompted } from '../../../scripts/harness/calling.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 import { useGateway } from '../../support/gateway.ts'
+import type { Caller } from '../../support/caller.ts'
 
 describe('a change between the checks of a call and its charge', () => {
   const gateway = useGateway()
-  let account: TestAccount
+  let account: Caller
   beforeEach(async () => {
-    account = await anAccount(gateway.db, 40)
+    account = await gateway.account(40)
   })
 
   /**
@@ -23,7 +22,7 @@ describe('a change between the checks of a call and its charge', () => {
   async function changedMeanwhile(prompt: string, change: (trx: Trx) => Promise<unknown>): Promise<Reply> {
     const { reply } = await gateway.db.transaction(async (trx) => {
       await trx('accounts').where({ id: account.id }).forUpdate().first('id')
-      const sent = image(gateway, account, prompt)
+      const sent = account.image(prompt)
       await untilItWaits(gateway.db, '%open_calls%')
       await change(trx)
       return { reply: sent }
@@ -38,7 +37,7 @@ describe('a change between the checks of a call and its charge', () => {
     )
     expect([reply.status, reply.json.error.type]).to.deep.equal([403, 'account_suspended'])
     expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
-    expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 1, charged: 0, entries: 1 })
+    expect(await account.counts()).to.deep.equal({ calls: 1, charged: 0, entries: 1 })
   })
 
   it('a revocation of its key still refuses it, uncharged', async () => {
@@ -46,44 +45,23 @@ describe('a change between the checks of a call and its charge', () => {
       trx('api_keys').where({ id: account.keyId }).update({ revoked_at: trx.fn.now() }),
     )
     expect([reply.status, reply.json.error.type]).to.deep.equal([401, 'unauthorized'])
-    expect(await balanceOf(gateway.db, account.id)).to.equal(40)
+    expect(await account.balance()).to.equal(40)
     expect(reply.headers.get('x-call-id'), "nobody's call").to.equal(null)
-    expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
+    expect(await account.counts()).to.include({ calls: 0 })
   })
 
   it('credits that arrive in time pay for it, and expired ones do not', async () => {
-    account = await anAccount(gateway.db, 39)
+    account = await gateway.account(39)
     const paid = await changedMeanwhile(prompted(), (trx) =>
       grant(trx, { id: newId('grant'), accountId: account.id, origin: 'purchase', amount: 1 }),
     )
     expect(paid.json.usage, paid.text).to.include({ credits: 40, balance: 0 })
-    account = await anAccount(gateway.db, [{ amount: 40, days: 1 }])
+    account = await gateway.account([{ amount: 40, days: 1 }])
     const late = await changedMeanwhile(prompted(), (trx) =>
       trx('grants')
         .where({ id: account.grants[0] })
         .update({ expires_at: trx.raw("now() - interval '1 second'") }),
     )
     expect(late.status).to.equal(402)
-  })
-
-  it('never lets calls of every kind together spend more than there is', async () => {
-    account = await anAccount(gateway.db, [{ amount: 130, days: 1 }, { amount: 70, days: 2 }, { amount: 50 }])
-    const replies = await Promise.all(
-      Array.from({ length: 60 }, (_, at) =>
-        at % 2
-          ? image(gateway, account, prompted(at % 6 === 1 ? '[status 500]' : ''), { model: 'sized-image' })
-          : chat(gateway, account, prompted('[usage 1000 1000]'), {
-              model: 'sandbox-chat',
-              max_tokens: 1000,
-              stream: at % 4 === 0,
-            }),
-      ),
-    )
-    expect(replies.every(({ status }) => [200, 402, 502].includes(status))).to.equal(true)
-    const collected = (await Promise.all(replies.map((reply) => recordOf(gateway.db, reply)))).reduce(
-      (sum, { credits }) => sum + credits,
-      0,
-    )
-    expect(await balanceOf(gateway.db, account.id)).to.equal(250 - collected)
   })
 })

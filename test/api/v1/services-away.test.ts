@@ -7,48 +7,53 @@ import type { PrivateRedis } from '../../../scripts/services/redis.ts'
 import { FAILPOINT_CHANNEL } from '../../../src/shared/platform/process/failpoints.ts'
 import type { Failpoint } from '../../../src/shared/platform/process/failpoints.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { askedOf } from '../../support/caller.ts'
+import type { Asked, Caller } from '../../support/caller.ts'
 import { testQueues } from '../../support/console.ts'
 import { migrate } from '../../../scripts/harness/database.ts'
-import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { startPrivatePostgres, startPrivateRedis } from '../../../scripts/harness/services.ts'
-import { chat, countsOf, image, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { prompted } from '../../../scripts/harness/calling.ts'
 
-/** Expects a 503 that can be retried. */
-function expectAway(reply: Reply): void {
-  expect([reply.status, reply.json?.error?.type], reply.text).to.deep.equal([503, 'service_unavailable'])
-  expect(Number(reply.headers.get('retry-after'))).to.be.at.least(1)
-  expect(reply.headers.get('x-should-retry')).to.equal('true')
-  expect(reply.text).not.to.match(/ECONN|127\.0\.0\.1|redis|postgres|knex/i)
+const REJECTED = { httpStatus: 503, errorType: 'service_unavailable', credits: 0 }
+
+/** Expects 503s that can be retried. */
+function expectAway(...replies: Reply[]): void {
+  for (const reply of replies) {
+    expect([reply.status, reply.json?.error?.type], reply.text).to.deep.equal([503, 'service_unavailable'])
+    expect(Number(reply.headers.get('retry-after'))).to.be.at.least(1)
+    expect(reply.headers.get('x-should-retry')).to.equal('true')
+    expect(reply.text).not.to.match(/ECONN|127\.0\.0\.1|redis|postgres|knex/i)
+  }
 }
 
-describe('while Redis or Postgres is away', function () {
+describe('while Redis or Postgres is away', () => {
   let postgres: Postgres
   let redis: PrivateRedis
-  let gateway: Gateway
-  let account: TestAccount
+  let gateway: Gateway & Asked
+  let account: Caller
   /** How long a call takes while all is well. */
   let usualMs: number
   before(async () => {
     ;[postgres, redis] = await Promise.all([startPrivatePostgres(), startPrivateRedis()])
     await migrate(postgres.url)
-    gateway = await startGateway({ DATABASE_URL: postgres.url, REDIS_URL: redis.url, LOG_LEVEL: 'silent' })
+    const own = await startGateway({ DATABASE_URL: postgres.url, REDIS_URL: redis.url, LOG_LEVEL: 'silent' })
+    gateway = { ...own, ...askedOf(own) }
   })
   after(async () => {
     await gateway.stop()
     await Promise.all([postgres.stop('immediate'), redis.stop()])
   })
   beforeEach(async () => {
-    const { key } = await anAccount(gateway.db, 1000)
+    const warm = await gateway.account(1000)
     const started = performance.now()
-    expect((await image(gateway, { key }, prompted())).status).to.equal(200)
+    expect((await warm.image(prompted())).status).to.equal(200)
     usualMs = performance.now() - started
-    account = await anAccount(gateway.db, 1000)
+    account = await gateway.account(1000)
   })
   afterEach(async () => {
     await until('the service to be ready', async () => (await get(`${gateway.url}/readyz`)).status === 200)
@@ -57,38 +62,60 @@ describe('while Redis or Postgres is away', function () {
 
   /** Waits until a call goes through again. */
   const serving = (): Promise<unknown> =>
-    until('a call to go through', async () => (await image(gateway, account, prompted())).status === 200)
+    until('a call to go through', async () => (await account.image(prompted())).status === 200)
   const seenAway = (service: string): Promise<unknown> =>
     until('the outage to be seen', async () => {
       const { down } = (await get(`${gateway.url}/readyz`)).json as { down: string[] }
       return down.length === 1 && down[0] === service
     })
-  const running = (prompt: string): Promise<unknown> =>
-    until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+  const withRedis = async (work: (client: Redis) => Promise<void>): Promise<void> => {
+    const client = new Redis(redis.url)
+    await work(client).finally(() => client.disconnect())
+  }
 
-  it('calls are answered 503 without a charge, and work again when Redis is back', async () => {
-    await redis.kill()
-    const started = performance.now()
-    const replies = await Promise.all([
-      image(gateway, account, 'x'),
-      chat(gateway, account, 'x'),
-      chat(gateway, account, 'x', { stream: true }),
-      get(`${gateway.url}/v1/models`, account.key),
-    ])
-    expect(performance.now() - started).to.be.below(15_000 + 10 * usualMs)
-    replies.forEach(expectAway)
-    expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 3, charged: 0, entries: 1 })
-    expect(await recordOf(gateway.db, replies[0]!)).to.include({
-      status: 'rejected',
-      httpStatus: 503,
-      errorType: 'service_unavailable',
-      credits: 0,
+  /** A call that its upstream has, answered by it while `away` lasts: paid and answered in the end. */
+  async function expectServed(away: (answer: () => Promise<unknown>) => Promise<unknown>): Promise<void> {
+    const prompt = prompted('[hold]')
+    const waiting = account.image(prompt)
+    await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+    await away(() => {
+      gateway.sandbox.release(prompt)
+      return until('the upstream to answer', () => gateway.sandbox.open(prompt).open === 0)
     })
-    const [health, ready] = [await get(`${gateway.url}/healthz`), await get(`${gateway.url}/readyz`)]
-    expect([health.status, ready.status, ready.json.down]).to.deep.equal([200, 503, ['redis']])
-    await redis.start()
-    await serving()
-  })
+    const reply = await waiting
+    expect(reply.status, reply.text).to.equal(200)
+    expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    expect(await account.balance()).to.equal(960)
+  }
+
+  for (const service of ['redis', 'postgres'] as const)
+    it(`calls are answered 503 without a charge, and work again when ${service} is back`, async () => {
+      expect((await account.image('')).status).to.equal(400)
+      const away = service === 'redis' ? redis : postgres
+      await away.kill()
+      const started = performance.now()
+      const asked = [
+        account.image('x'),
+        account.chat('x'),
+        account.chat('x', { stream: true }),
+        account.get('/v1/models'),
+      ]
+      const replies = await Promise.all(asked)
+      if (service === 'postgres') replies.push(await account.get('/v1/calls/call_1'))
+      expect(performance.now() - started).to.be.below(15_000 + 10 * usualMs)
+      expectAway(...replies)
+      await seenAway(service)
+      expect((await get(`${gateway.url}/healthz`)).status).to.equal(200)
+      if (service === 'redis') {
+        expect(await account.counts()).to.deep.equal({ calls: 4, charged: 0, entries: 1 })
+        expect(await gateway.record(replies[0]!)).to.include({ status: 'rejected', ...REJECTED })
+        // Nobody can tell whether the key is still valid.
+      } else for (const { headers } of replies) expect(headers.get('x-ratelimit-remaining-requests')).to.equal(null)
+      await away.start()
+      await serving()
+      expect(await account.balance()).to.equal(960)
+    })
 
   it('a call that was refunded is not sent once a Redis that stood still hands out its job', async () => {
     const { queues, redis: client, stop } = testQueues(gateway.config)
@@ -102,8 +129,7 @@ describe('while Redis or Postgres is away', function () {
     subscribe(FAILPOINT_CHANNEL, note)
     const prompt = prompted()
     try {
-      const reply = await chat(gateway, account, prompt).finally(() => process.kill(pid, 'SIGCONT'))
-      expectAway(reply)
+      expectAway(await account.chat(prompt).finally(() => process.kill(pid, 'SIGCONT')))
       await until('its job to be handed out', () => seen.includes('call.beginning'))
       await until('its job to end', async () => (await queues.jobCounts('chat')).active === 0)
     } finally {
@@ -111,126 +137,71 @@ describe('while Redis or Postgres is away', function () {
       await stop()
     }
     expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
-    expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
+    expect(await account.balance()).to.equal(1000)
   })
 
-  it('calls are answered 503 without a charge, and work again when Postgres is back', async () => {
-    expect((await image(gateway, account, '')).status).to.equal(400)
-    await postgres.kill()
-    const started = performance.now()
-    const replies = await Promise.all([
-      image(gateway, account, 'x'),
-      chat(gateway, account, 'x'),
-      get(`${gateway.url}/v1/models`, account.key),
-      get(`${gateway.url}/v1/calls/call_1`, account.key),
-    ])
-    expect(performance.now() - started).to.be.below(15_000 + 10 * usualMs)
-    replies.forEach(expectAway)
-    // Nobody can tell whether the key is still valid.
-    for (const { headers } of replies) expect(headers.get('x-ratelimit-remaining-requests')).to.equal(null)
-    await seenAway('postgres')
-    expect((await get(`${gateway.url}/healthz`)).status).to.equal(200)
-    await postgres.start()
-    await serving()
-    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
-  })
+  for (const service of ['Postgres', 'Redis, even if it was flushed,'] as const)
+    it(`a call that was sent to its upstream is settled and answered once ${service} is back`, () =>
+      expectServed(async (answer) => {
+        const away = service === 'Postgres' ? postgres : redis
+        await away.kill()
+        await answer()
+        await away.start()
+      }))
 
-  it('a call that was sent to its upstream is settled and answered once Postgres is back', async () => {
-    const prompt = prompted('[hold]')
-    const waiting = image(gateway, account, prompt)
-    await running(prompt)
-    await postgres.kill()
-    gateway.sandbox.release(prompt)
-    await until('the upstream to answer', () => gateway.sandbox.open(prompt).open === 0)
-    await postgres.start()
-    const reply = await waiting
-    expect(reply.status, reply.text).to.equal(200)
-    expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-  })
-
-  it('a changed password of Postgres is an outage until the process knows it: 503', async () => {
-    const prompt = prompted('[hold]')
-    const waiting = image(gateway, account, prompt)
-    await running(prompt)
-    const operator = new pg.Client(postgres.url)
-    await operator.connect()
-    const changePassword = (to: string) => operator.query(`ALTER ROLE tollgate PASSWORD '${to}'`)
-    try {
-      await changePassword('another')
-      await operator.query(
-        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity ' +
-          'WHERE usename = current_user AND pid <> pg_backend_pid()',
-      )
-      const replies = await Promise.all([image(gateway, account, 'x'), get(`${gateway.url}/v1/models`, account.key)])
-      replies.forEach(expectAway)
-      await seenAway('postgres')
-      gateway.sandbox.release(prompt)
-      await until('the upstream to answer', () => gateway.sandbox.open(prompt).open === 0)
-    } finally {
-      await changePassword(new URL(postgres.url).password)
-      await operator.end()
-    }
-    const reply = await waiting
-    expect(reply.status, reply.text).to.equal(200)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
-  })
-
-  it('a call that was sent to its upstream is answered once Redis is back, even if it was flushed', async () => {
-    const prompt = prompted('[hold]')
-    const waiting = image(gateway, account, prompt)
-    await running(prompt)
-    await redis.kill()
-    gateway.sandbox.release(prompt)
-    await until('the upstream to answer', () => gateway.sandbox.open(prompt).open === 0)
-    await redis.start()
-    const reply = await waiting
-    expect(reply.status, reply.text).to.equal(200)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
-  })
+  it('a changed password of Postgres is an outage until the process knows it: 503', () =>
+    expectServed(async (answer) => {
+      const operator = new pg.Client(postgres.url)
+      await operator.connect()
+      const changePassword = (to: string) => operator.query(`ALTER ROLE tollgate PASSWORD '${to}'`)
+      const others = 'usename = current_user AND pid <> pg_backend_pid()'
+      try {
+        await changePassword('another')
+        await operator.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${others}`)
+        expectAway(...(await Promise.all([account.image('x'), account.get('/v1/models')])))
+        await seenAway('postgres')
+        await answer()
+      } finally {
+        await changePassword(new URL(postgres.url).password)
+        await operator.end()
+      }
+    }))
 
   it('a charge that cannot be enqueued is refunded at once, and frees its Idempotency-Key', async () => {
-    const client = new Redis(redis.url)
-    const broken = `${gateway.config.REDIS_PREFIX}:image:prioritized`
     const prompt = prompted()
-    try {
-      await client.rename(broken, `${broken}-kept`).catch(() => {})
-      await client.set(broken, 'no list of jobs')
-      const reply = await image(gateway, account, prompt, {}, { 'idempotency-key': 'again' })
-      expectAway(reply)
-      expect(await movementsOf(gateway.db, reply)).to.deep.equal(['charge -40', 'refund 40'])
-      expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
-      expect(await recordOf(gateway.db, reply)).to.include({
-        status: 'failed',
-        httpStatus: 503,
-        errorType: 'service_unavailable',
-        credits: 0,
-      })
-      const fetched = await get(`${gateway.url}/v1/calls/${reply.headers.get('x-call-id')}`, account.key)
-      expectAway(fetched)
-      expect(fetched.json).to.deep.equal(reply.json)
-    } finally {
-      await client.del(broken)
-      await client.rename(`${broken}-kept`, broken).catch(() => {})
-      client.disconnect()
-    }
-    const again = await image(gateway, account, prompt, {}, { 'idempotency-key': 'again' })
+    const asking = () => account.image(prompt, {}, { 'idempotency-key': 'again' })
+    await withRedis(async (client) => {
+      const broken = `${gateway.config.REDIS_PREFIX}:image:prioritized`
+      try {
+        await client.rename(broken, `${broken}-kept`).catch(() => {})
+        await client.set(broken, 'no list of jobs')
+        const reply = await asking()
+        const fetched = await account.get(`/v1/calls/${reply.headers.get('x-call-id')}`)
+        expectAway(reply, fetched)
+        expect(fetched.json).to.deep.equal(reply.json)
+        expect(await gateway.movements(reply)).to.deep.equal(['charge -40', 'refund 40'])
+        expect(await account.balance()).to.equal(1000)
+        expect(await gateway.record(reply)).to.include({ status: 'failed', ...REJECTED })
+      } finally {
+        await client.del(broken)
+        await client.rename(`${broken}-kept`, broken).catch(() => {})
+      }
+    })
+    const again = await asking()
     expect([again.status, again.headers.get('idempotent-replayed')]).to.deep.equal([200, null])
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
 
   it('calls are refused before a charge if Redis accepts no more data', async () => {
-    const client = new Redis(redis.url)
-    try {
+    await withRedis(async (client) => {
       await client.config('SET', 'maxmemory', '1')
-      expectAway(await image(gateway, account, 'x'))
-      expect(await countsOf(gateway.db, account)).to.include({ charged: 0, entries: 1 })
-    } finally {
-      await client.config('SET', 'maxmemory', '0')
-      client.disconnect()
-    }
+      try {
+        expectAway(await account.image('x'))
+        expect(await account.counts()).to.include({ charged: 0, entries: 1 })
+      } finally {
+        await client.config('SET', 'maxmemory', '0')
+      }
+    })
     await serving()
   })
 })

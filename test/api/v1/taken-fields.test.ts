@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { checkChat } from '../../../src/shared/chat/completions/check.ts'
 import type { JsonObject } from '../../../src/api/middleware/json-body.ts'
-import type { ChatMessage, ChatRequest } from '../../../src/shared/requests/requests.ts'
+import type { ChatRequest } from '../../../src/shared/requests/requests.ts'
 import { PIXEL_URI } from '../../support/pixel.ts'
 import { OK, verdict } from './support/parsing.ts'
 
@@ -13,123 +13,90 @@ function sent(body: object, allow: string[] = []): ChatRequest {
   return JSON.parse(JSON.stringify(request)) as ChatRequest
 }
 
-const sentMessage = (message: object): ChatMessage => sent({ messages: [asked, message, asked] }).messages[1]!
+const verdictOn = (body: object): string => verdict(() => sent(body))
+const picture = (image_url: unknown) => ({ role: 'user', content: [{ type: 'image_url', image_url }] })
+
+/** What an assistant has answered, and what is sent of it: in JSON, without its role. */
+const RETURNED: [what: string, message: string, sent: string][] = [
+  [
+    'parts with a role, a refusal and annotations',
+    '{"content":[{"type":"text","text":"one","role":"assistant","refusal":null,"annotations":[{"url":"http://h/"}]}]}',
+    '{"content":[{"type":"text","text":"one"}]}',
+  ],
+  [
+    'a refusal in a part',
+    '{"content":[{"type":"refusal","refusal":"no"}]}',
+    '{"content":[{"type":"text","text":"no"}]}',
+  ],
+  ['a refusal beside no content', '{"content":null,"refusal":"no"}', '{"content":null,"refusal":"no"}'],
+  ['a refusal alone', '{"refusal":"no"}', '{"refusal":"no"}'],
+  [
+    'reasoning beside no content',
+    '{"content":null,"reasoning_content":"hm"}',
+    '{"content":"","reasoning_content":"hm"}',
+  ],
+  ['nothing at all', '{}', '{"content":""}'],
+  [
+    'unknown fields at any depth',
+    '{"content":[{"type":"text","text":"x","logprobs":[]}],"prefix":false,"citations":["http://10.0.0.1/"],' +
+      '"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}","output":1},' +
+      '"provider":{"url":"x"}}],' +
+      '"reasoning_details":[{"type":"t","text":"hm","source":"x"}]}',
+    '{"content":[{"type":"text","text":"x"}],"tool_calls":' +
+      '[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}],' +
+      '"reasoning_details":[{"type":"t","text":"hm"}]}',
+  ],
+  [
+    'parts of a kind that the model has no price for',
+    '{"content":[{"type":"thinking","thinking":[]},{"type":"text","text":"x"}]}',
+    '{"content":[{"type":"text","text":"x"}]}',
+  ],
+  ['nothing but such parts', '{"content":[{"type":"thinking","thinking":[]}]}', '{"content":""}'],
+  [
+    'a call of a tool without a type',
+    '{"tool_calls":[{"id":"a","type":"","function":{"name":"f","arguments":"{}"}}]}',
+    '{"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}',
+  ],
+  [
+    'a call of a custom tool',
+    '{"content":null,"tool_calls":[{"id":"a","type":"custom","custom":{"name":"p","input":"*"}}]}',
+    '{"content":null,"tool_calls":[{"id":"a","type":"custom","custom":{"name":"p","input":"*"}}]}',
+  ],
+  ['the result of a legacy function', '{"role":"function","name":"f","content":"ok"}', '{"name":"f","content":"ok"}'],
+]
+
+/** Messages that are refused, in JSON: of an assistant whose own fields are wrong, and of a user. */
+const WRONG = `
+{"role":"assistant","content":5}
+{"role":"assistant","content":[{"type":"text"}]}
+{"role":"assistant","content":null,"refusal":5}
+{"role":"assistant","tool_calls":[{"function":{"name":5}}]}
+{"role":"assistant","tool_calls":[{"type":"web_search","function":{"name":"f","arguments":""}}]}
+{"role":"user","content":"x","prefix":false}
+{"role":"user","content":null}
+{"role":"user","content":[{"type":"refusal","refusal":"no"}]}
+{"role":"user","content":[{"type":"text","text":"x","role":"assistant"}]}
+{"role":"user","content":[{"type":"text","text":null}]}`
 
 describe('an answer that is sent back', () => {
-  const RETURNED: [what: string, message: object, sent: object][] = [
-    [
-      'parts with a role and a refusal',
-      { role: 'assistant', content: [{ type: 'text', text: 'one', role: 'assistant', refusal: null }] },
-      { role: 'assistant', content: [{ type: 'text', text: 'one' }] },
-    ],
-    [
-      'parts with annotations',
-      { role: 'assistant', content: [{ type: 'text', text: 'one', annotations: [{ url: 'http://10.0.0.1/' }] }] },
-      { role: 'assistant', content: [{ type: 'text', text: 'one' }] },
-    ],
-    [
-      'a refusal in a part',
-      { role: 'assistant', content: [{ type: 'refusal', refusal: 'no' }] },
-      { role: 'assistant', content: [{ type: 'text', text: 'no' }] },
-    ],
-    [
-      'a refusal beside no content',
-      { role: 'assistant', content: null, refusal: 'no' },
-      { role: 'assistant', content: null, refusal: 'no' },
-    ],
-    ['a refusal alone', { role: 'assistant', refusal: 'no' }, { role: 'assistant', refusal: 'no' }],
-    [
-      'reasoning beside no content',
-      { role: 'assistant', content: null, reasoning_content: 'hm' },
-      { role: 'assistant', content: '', reasoning_content: 'hm' },
-    ],
-    ['nothing at all', { role: 'assistant' }, { role: 'assistant', content: '' }],
-    [
-      'unknown fields at any depth',
-      {
-        role: 'assistant',
-        content: [{ type: 'text', text: 'x', logprobs: [] }],
-        prefix: false,
-        citations: ['http://10.0.0.1/'],
-        tool_calls: [
-          { id: 'a', type: 'function', function: { name: 'f', arguments: '{}', output: 1 }, provider: { url: 'x' } },
-        ],
-        reasoning_details: [{ type: 't', text: 'hm', source: 'x' }],
-      },
-      {
-        role: 'assistant',
-        content: [{ type: 'text', text: 'x' }],
-        tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
-        reasoning_details: [{ type: 't', text: 'hm' }],
-      },
-    ],
-    [
-      'parts of a kind that the model has no price for',
-      {
-        role: 'assistant',
-        content: [
-          { type: 'thinking', thinking: [] },
-          { type: 'text', text: 'x' },
-        ],
-      },
-      { role: 'assistant', content: [{ type: 'text', text: 'x' }] },
-    ],
-    [
-      'nothing but such parts',
-      { role: 'assistant', content: [{ type: 'thinking', thinking: [] }] },
-      { role: 'assistant', content: '' },
-    ],
-    [
-      'a call of a tool without a type',
-      { role: 'assistant', tool_calls: [{ id: 'a', type: '', function: { name: 'f', arguments: '{}' } }] },
-      { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] },
-    ],
-    [
-      'a call of a custom tool',
-      {
-        role: 'assistant',
-        content: null,
-        tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'p', input: '*' } }],
-      },
-      {
-        role: 'assistant',
-        content: null,
-        tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'p', input: '*' } }],
-      },
-    ],
-    [
-      'the result of a legacy function',
-      { role: 'function', name: 'f', content: 'ok' },
-      { role: 'function', name: 'f', content: 'ok' },
-    ],
-  ]
-  for (const [what, message, expected] of RETURNED) {
-    it(`is taken with ${what}`, () => expect(sentMessage(message)).to.deep.equal(expected))
-  }
+  for (const [what, message, expected] of RETURNED)
+    it(`is taken with ${what}`, () => {
+      const given = { role: 'assistant', ...(JSON.parse(message) as object) }
+      expect(sent({ messages: [asked, given, asked] }).messages[1]).to.deep.equal({
+        role: given.role,
+        ...(JSON.parse(expected) as object),
+      })
+    })
 
-  it('has its own fields checked', () => {
-    for (const message of [
-      { role: 'assistant', content: 5 },
-      { role: 'assistant', content: [{ type: 'text' }] },
-      { role: 'assistant', content: null, refusal: 5 },
-      { role: 'assistant', tool_calls: [{ function: { name: 5 } }] },
-      { role: 'assistant', tool_calls: [{ type: 'web_search', function: { name: 'f', arguments: '' } }] },
-    ])
-      expect(() => sentMessage(message), JSON.stringify(message)).to.throw()
-  })
-
-  it('is what assistants alone may send: a user has no field that is not listed', () => {
-    for (const message of [
-      { role: 'user', content: 'x', prefix: false },
-      { role: 'user', content: null },
-      { role: 'user', content: [{ type: 'refusal', refusal: 'no' }] },
-      { role: 'user', content: [{ type: 'text', text: 'x', role: 'assistant' }] },
-    ])
-      expect(() => sentMessage(message), JSON.stringify(message)).to.throw()
-  })
+  for (const message of WRONG.trim().split('\n'))
+    it(`has its own fields checked, which assistants alone may send: ${message}`, () =>
+      expect(verdictOn({ messages: [asked, JSON.parse(message)] })).to.match(/^invalid_\w+ messages\[1\]/))
 })
 
 describe('what clients send of themselves', () => {
+  const schema = { type: 'object' }
+  const format = { type: 'json_schema', json_schema: { name: 'answer', schema } }
+  const fn = { type: 'function', function: { name: 'f' } }
   const TAKEN: [what: string, body: object, sent: object][] = [
     ['usage', { usage: { include: true } }, {}],
     ['service_tier auto', { service_tier: 'auto' }, {}],
@@ -142,54 +109,44 @@ describe('what clients send of themselves', () => {
     ],
     ['reasoning without an effort', { reasoning: { enabled: true } }, {}],
     ['tool_choice any', { tool_choice: 'any' }, { tool_choice: 'required' }],
-    [
-      'json_object with a schema',
-      { response_format: { type: 'json_object', schema: { type: 'object' } } },
-      { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } } },
-    ],
+    ['json_object with a schema', { response_format: { type: 'json_object', schema } }, { response_format: format }],
     ['unknown fields that are null', { audio: null, truncate: null, previous_response_id: null }, {}],
     [
       'unknown nulls at any depth',
       {
         stream_options: { include_usage: true, more: null },
-        tools: [{ type: 'function', function: { name: 'f', url: null }, web_search: null }],
+        tools: [{ ...fn, function: { name: 'f', url: null }, web_search: null }],
       },
-      { stream_options: { include_usage: true }, tools: [{ type: 'function', function: { name: 'f' } }] },
+      { stream_options: { include_usage: true }, tools: [fn] },
     ],
   ]
-  for (const [what, body, expected] of TAKEN) {
+  for (const [what, body, expected] of TAKEN)
     it(`is taken: ${what}`, () => {
       const { messages, max_tokens: _limit, ...rest } = sent(body)
-      expect(rest).to.deep.equal(expected)
-      expect(messages).to.deep.equal([asked])
+      expect([rest, messages]).to.deep.equal([expected, [asked]])
     })
-  }
 
-  it('reaches an upstream that allows it as it is', () => {
-    expect(sent({ service_tier: 'auto' }, ['service_tier'])).to.include({ service_tier: 'auto' })
-    expect(sent({ service_tier: 'priority' }, ['service_tier'])).to.include({ service_tier: 'priority' })
+  it('reaches an upstream that allows it as it is, and is checked there too where it is a known field', () => {
+    for (const service_tier of ['auto', 'priority'])
+      expect(sent({ service_tier }, ['service_tier'])).to.include({ service_tier })
     expect(sent({ reasoning: { max_tokens: 5 } }, ['reasoning']).reasoning).to.deep.equal({ max_tokens: 5 })
     expect(sent({ thinking: null, enable_thinking: true }, ['thinking', 'enable_thinking']))
       .to.include({ enable_thinking: true })
       .and.not.to.have.property('thinking')
-  })
-
-  it('is checked where it is a known field that an upstream allows too', () => {
     expect(() => sent({ temperature: 9 }, ['temperature'])).to.throw('temperature')
-  })
-
-  it('is no null where a value is needed', () => {
-    expect(() => sent({ messages: [{ role: 'user', content: [{ type: 'text', text: null }] }] })).to.throw('text')
   })
 })
 
 describe('the messages and limits of a chat', () => {
-  const verdictOn = (body: object): string =>
-    verdict(() => checkChat({ messages: [asked], ...body } as JsonObject, { upstreams: [] }))
-  const said = (message: unknown): string => verdictOn({ messages: [message] })
   const calling = { tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] }
-  const picture = (image_url: unknown) => ({ role: 'user', content: [{ type: 'image_url', image_url }] })
-
+  const answer = {
+    role: 'assistant',
+    content: 'x',
+    refusal: null,
+    audio: null,
+    tool_calls: [],
+    reasoning_content: 'hm',
+  }
   const GOOD: [what: string, message: object][] = [
     ...['system', 'developer', 'user', 'assistant', 'tool'].map((role): [string, object] => [
       `of the role ${role}`,
@@ -197,23 +154,13 @@ describe('the messages and limits of a chat', () => {
     ]),
     ['with an empty text', { role: 'user', content: '' }],
     ['with a picture', picture({ url: PIXEL_URI })],
-    [
-      'of an assistant, as it answered',
-      {
-        role: 'assistant',
-        content: 'x',
-        refusal: null,
-        annotations: [{ url: 'http://10.0.0.1/' }],
-        audio: null,
-        tool_calls: [],
-        reasoning_content: 'hm',
-      },
-    ],
+    ['of an assistant, as it answered', { ...answer, annotations: [{ url: 'http://10.0.0.1/' }] }],
     ["of an assistant's tool calls without content", { role: 'assistant', ...calling }],
     ["of an assistant's tool calls with null", { role: 'assistant', content: null, ...calling }],
     ['with fields of their own', { ...asked, name: 'bob', cache_control: { type: 'ephemeral' } }],
   ]
-  for (const [what, message] of GOOD) it(`may be ${what}`, () => expect(said(message)).to.equal(OK))
+  for (const [what, message] of GOOD)
+    it(`may be ${what}`, () => expect(verdictOn({ messages: [message] })).to.equal(OK))
 
   const BAD: [what: string, messages: unknown, param: string][] = [
     ['null', null, 'messages'],
@@ -234,6 +181,7 @@ describe('the messages and limits of a chat', () => {
     it(`are refused if they are ${what}`, () => expect(verdictOn({ messages })).to.equal(`invalid_messages ${param}`))
 
   it('are refused with a broken part, and a picture without an address or at a private one', () => {
+    const said = (message: object): string => verdictOn({ messages: [message] })
     for (const content of [['x'], [null], [{}], [{ type: 5 }], [{ type: 'text' }], [{ type: 'text', text: 5 }]])
       expect(said({ role: 'user', content })).to.match(/^invalid_messages messages\[0\]\.content/)
     for (const address of [{}, undefined, null, 5, { url: 5 }])
@@ -243,14 +191,14 @@ describe('the messages and limits of a chat', () => {
   })
 
   const WHOLE = [0, -1, 1.5, '5', true, [5], {}, 2 ** 53, Infinity, -0, 1e21]
-  const LIMITS: Record<string, { good: unknown[]; bad: unknown[] }> = {
-    max_tokens: { good: [1, 4096, null, undefined], bad: WHOLE },
-    max_completion_tokens: { good: [1, 4096, null, undefined], bad: WHOLE },
-    n: { good: [1, 8, null], bad: [0, 9, -1, 1.5, '2', true] },
-    temperature: { good: [0, 0.5, 2, null], bad: [-0.1, 2.01, '1', true, [1], Infinity] },
-    stream: { good: [true, false], bad: ['true', 1, {}] },
-  }
-  for (const [name, { good, bad }] of Object.entries(LIMITS))
+  const LIMITS: [name: string, good: unknown[], bad: unknown[]][] = [
+    ['max_tokens', [1, 4096, null, undefined], WHOLE],
+    ['max_completion_tokens', [1, 4096, null, undefined], WHOLE],
+    ['n', [1, 8, null], [0, 9, -1, 1.5, '2', true]],
+    ['temperature', [0, 0.5, 2, null], [-0.1, 2.01, '1', true, [1], Infinity]],
+    ['stream', [true, false], ['true', 1, {}]],
+  ]
+  for (const [name, good, bad] of LIMITS)
     it(`have ${name} in its range`, () => {
       for (const value of good) expect(verdictOn({ [name]: value }), String(value)).to.equal(OK)
       for (const value of bad) expect(verdictOn({ [name]: value }), String(value)).to.equal(`invalid_request ${name}`)

@@ -34,6 +34,9 @@ const chunk = (delta: object, more: object = {}) => ({
 
 type Streamed = { first: object[]; word: (nth: number) => object; translation: () => Translation; frames: FrameStream }
 
+/** Where a part of a response is. */
+const PLACE = { output_index: 0, content_index: 0 }
+
 /** A stream of each dialect, from an upstream that speaks it, in the midst of its words. */
 const STREAMS: Record<Dialect, Streamed> = {
   chat: {
@@ -56,20 +59,9 @@ const STREAMS: Record<Dialect, Streamed> = {
       { type: 'response.created', sequence_number: 0, response: { id: 'r', status: 'in_progress', output: [] } },
       { type: 'response.in_progress', sequence_number: 1, response: { id: 'r', status: 'in_progress', output: [] } },
       { type: 'response.output_item.added', output_index: 0, item: { id: 'i', type: 'message', content: [] } },
-      {
-        type: 'response.content_part.added',
-        output_index: 0,
-        content_index: 0,
-        part: { type: 'output_text', text: '' },
-      },
+      { type: 'response.content_part.added', ...PLACE, part: { type: 'output_text', text: '' } },
     ],
-    word: (nth) => ({
-      type: 'response.output_text.delta',
-      item_id: 'i',
-      output_index: 0,
-      content_index: 0,
-      delta: `word ${nth}`,
-    }),
+    word: (nth) => ({ type: 'response.output_text.delta', item_id: 'i', ...PLACE, delta: `word ${nth}` }),
     translation: () => new ResponsesPassThrough({ request, callId: 'call_1', seal: NO_SEAL.seal }),
     frames: responseEvents({ callId: 'call_1', request, model: 'm' }),
   },
@@ -158,17 +150,16 @@ describe('a chunk of a stream', () => {
     expect(passed).to.equal(JSON.stringify(chunk({ content: 'a' })))
   })
 
+  const said = { index: 0, delta: { content: 'a' }, finish_reason: null }
   for (const [name, change] of Object.entries({
     'an error, also an empty one': { error: null },
     'a usage': { usage: { prompt_tokens: 1, completion_tokens: 1 } },
     'another id': { id: 'another' },
     'no time': { created: undefined },
-    'a role again': { choices: [{ index: 0, delta: { role: 'assistant', content: 'a' }, finish_reason: null }] },
-    'a message next to its delta': {
-      choices: [{ index: 0, delta: { content: 'a' }, message: null, finish_reason: null }],
-    },
+    'a role again': { choices: [{ ...said, delta: { role: 'assistant', content: 'a' } }] },
+    'a message next to its delta': { choices: [{ ...said, message: null }] },
     'no word of its end': { choices: [{ index: 0, delta: { content: 'a' } }] },
-  })) {
+  }))
     it(`that has ${name} is changed into one that every client can read`, async () => {
       const stream = streamOf(...STREAMS.chat.first, chunk({ content: 'a' }, change))
       const [, passed] = await sentBy('chat', stream, 'theirs')
@@ -177,5 +168,4 @@ describe('a chunk of a stream', () => {
       expect(choices[0]).to.include({ index: 0, finish_reason: null }).and.not.have.property('message')
       expect(choices[0].delta).to.deep.equal({ content: 'a' })
     })
-  }
 })

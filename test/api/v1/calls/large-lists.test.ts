@@ -16,33 +16,23 @@ const listOf = <T>(length: number, one: (at: number) => T): T[] => Array.from({ 
 const MANY = 50_000
 
 const text = { type: 'text', text: 'a' }
+const item = { role: 'user', content: listOf(10, () => ({ type: 'input_text', text: 'a' })) }
+const results = (size: number) => [{ type: 'tool_result', tool_use_id: 'a', content: listOf(size, () => text) }]
+const ones = (size: number) => listOf(size, () => 1)
 
 /** Bodies with so many faults, or so much of what is bounded. */
 const REFUSED: Record<string, (size: number) => () => unknown> = {
-  'blocks of a system': (size) => messages({ system: listOf(size, () => 1) }),
-  'stop sequences': (size) => messages({ stop_sequences: listOf(size, () => 1) }),
-  'callers of a tool': (size) =>
-    messages({ tools: [{ name: 'a', input_schema: {}, allowed_callers: listOf(size, () => 1) }] }),
+  'blocks of a system': (size) => messages({ system: ones(size) }),
+  'stop sequences': (size) => messages({ stop_sequences: ones(size) }),
+  'callers of a tool': (size) => messages({ tools: [{ name: 'a', input_schema: {}, allowed_callers: ones(size) }] }),
   'blocks of all turns': (size) =>
     messages({ messages: listOf(size / 10, () => ({ role: 'user', content: listOf(10, () => text) })) }),
   'blocks in results of tools': (size) =>
-    messages({
-      messages: listOf(4, () => ({
-        role: 'user',
-        content: [{ type: 'tool_result', tool_use_id: 'a', content: listOf(size / 4, () => text) }],
-      })),
-    }),
-  'parts of a summary': (size) => responses({ input: [{ type: 'reasoning', summary: listOf(size, () => 1) }] }),
-  'fields to include': (size) => responses({ include: listOf(size, () => 1) }),
-  'keys of metadata': (size) =>
-    responses({ metadata: Object.fromEntries(listOf(size, (at) => [`key${at}`, at] as const)) }),
-  'parts of all items': (size) =>
-    responses({
-      input: listOf(size / 10, () => ({
-        role: 'user',
-        content: listOf(10, () => ({ type: 'input_text', text: 'a' })),
-      })),
-    }),
+    messages({ messages: listOf(4, () => ({ role: 'user', content: results(size / 4) })) }),
+  'parts of a summary': (size) => responses({ input: [{ type: 'reasoning', summary: ones(size) }] }),
+  'fields to include': (size) => responses({ include: ones(size) }),
+  'keys of metadata': (size) => responses({ metadata: Object.fromEntries(listOf(size, (at) => [`key${at}`, at])) }),
+  'parts of all items': (size) => responses({ input: listOf(size / 10, () => item) }),
 }
 
 describe('a list of a body that is longer than any request needs', () => {
@@ -66,12 +56,8 @@ describe('a long text in the place of an address', () => {
     expect(imageUrlProblem(url)).to.match(/2,048 characters/)
     expect(imageUrlProblem(`http://a.example/${'😀'.repeat(2031)}`)).to.not.match(/2,048 characters/)
     expect(imageUrlProblem(`http://a.example/${'😀'.repeat(2032)}`)).to.match(/2,048 characters/)
-    expect(
-      cpuRatio(
-        () => imageUrlProblem(url),
-        () => Array.from(url).length,
-      ),
-    ).to.be.below(0.5)
+    const measuring = () => Array.from(url).length
+    expect(cpuRatio(() => imageUrlProblem(url), measuring)).to.be.below(0.5)
   })
 })
 
@@ -81,12 +67,7 @@ describe('the hash of a large body', () => {
     const body = (size: number) => Object.fromEntries(fields(size))
     expect(requestHash('chat', body(1000))).to.equal(requestHash('chat', Object.fromEntries(fields(1000).toReversed())))
     const [small, large] = [body(5000), body(20_000)]
-    expect(
-      cpuRatio(
-        () => requestHash('chat', large),
-        () => requestHash('chat', small),
-        3,
-      ),
-    ).to.be.below(10)
+    const hashing = (one: Record<string, unknown>) => () => requestHash('chat', one)
+    expect(cpuRatio(hashing(large), hashing(small), 3)).to.be.below(10)
   })
 })

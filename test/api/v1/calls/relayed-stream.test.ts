@@ -61,7 +61,7 @@ describe('what a web process has sent on of a stream', () => {
     expect(second.settlement(call)!.output).to.include('ghijkl')
   })
 
-  for (const room of [ROOM, 0]) {
+  for (const room of [ROOM, 0])
     it(`ends with the chunk that ends each choice which has not ended, in ${room} bytes of room`, () => {
       const stream = new RelayedStreams(room).begin()
       stream.take(chunks(0, 2, word('a', 0), word('b', 1, 'stop')))
@@ -73,7 +73,6 @@ describe('what a web process has sent on of a stream', () => {
       ])
       expect(stream.isWhole).to.equal(true)
     })
-  }
 
   it('is whole where its worker says so, and then has nothing more to end', () => {
     const stream = new RelayedStreams().begin()

@@ -5,59 +5,42 @@ import type { AccountId, UserId } from '../../../../src/shared/platform/ids.ts'
 
 type Request = { headers?: Record<string, string>; body?: Record<string, unknown>; dialect?: Dialect }
 
-const ALL: Request = {
-  headers: {
-    'x-session-id': '1',
-    'x-session-affinity': '3',
-    'session-id': '4',
-    'x-claude-code-session-id': '5',
-  },
-  body: { session_id: '2', metadata: { user_id: '{"session_id":"6"}' }, prompt_cache_key: '7' },
-  dialect: 'messages',
-}
+/** The spellings of an id, in their order: of a header, or a field of the body. */
+const SPELLINGS: [name: string, request: Request][] = [
+  ['x-session-id', { headers: { 'x-session-id': '1' } }],
+  ['session_id', { body: { session_id: '2' } }],
+  ['x-session-affinity', { headers: { 'x-session-affinity': '3' } }],
+  ['session-id', { headers: { 'session-id': '4' } }],
+  ['x-claude-code-session-id', { headers: { 'x-claude-code-session-id': '5' } }],
+  ['metadata', { body: { metadata: { user_id: '{"session_id":"6"}' } } }],
+  ['prompt_cache_key', { body: { prompt_cache_key: '7' } }],
+]
 
 const idOf = ({ headers = {}, body = {}, dialect }: Request) => sessionIdOf({ headers, body, dialect })
 
-const without = ({ headers, body, dialect }: Request, name: string): Request => ({
-  headers: Object.fromEntries(Object.entries(headers!).filter(([one]) => one !== name)),
-  body: Object.fromEntries(Object.entries(body!).filter(([one]) => one !== name)),
-  dialect: dialect!,
-})
-
 describe('the session of a chat', () => {
-  it('is named by the first of its spellings', () => {
-    const names = [
-      'x-session-id',
-      'session_id',
-      'x-session-affinity',
-      'session-id',
-      'x-claude-code-session-id',
-      'metadata',
-    ]
-    let request = ALL
-    for (const [at, name] of names.entries()) {
-      expect(idOf(request), name).to.equal(String(at + 1))
-      request = without(request, name)
-    }
-    expect(idOf(request)).to.equal('7')
-    expect(idOf(without(request, 'prompt_cache_key'))).to.equal(null)
-  })
+  for (const [at, [name]] of SPELLINGS.entries())
+    it(`is named by ${name} where none is in front of it`, () => {
+      const all = SPELLINGS.slice(at).map(([, request]) => request)
+      const headers = Object.assign({}, ...all.map((one) => one.headers))
+      const body = Object.assign({}, ...all.map((one) => one.body))
+      expect(idOf({ headers, body, dialect: 'messages' })).to.equal(String(at + 1))
+    })
+
+  it('is none without one', () => expect(idOf({})).to.equal(null))
 
   const user = (user_id: unknown): Request => ({
     body: { metadata: { user_id }, prompt_cache_key: 'k' },
     dialect: 'messages',
   })
+  const LONG = { headers: { 'session-id': 'x'.repeat(257) }, body: { prompt_cache_key: 'k' } }
   const CASES: [what: string, request: Request, id: string | null][] = [
     ['is the name of an end user that is no JSON', user('user_a_session_b'), 'user_a_session_b'],
     ['is the name of an end user whose JSON has no session', user('{"device_id":"d"}'), '{"device_id":"d"}'],
     ['is no name of an end user outside the Messages API', { ...user('u'), dialect: 'responses' }, 'k'],
     ['is no name that is not a text', user(7), 'k'],
     ['may have 256 characters', { headers: { 'x-session-id': 'x'.repeat(256) } }, 'x'.repeat(256)],
-    [
-      'is none where it has more, and the next is not asked',
-      { headers: { 'session-id': 'x'.repeat(257) }, body: { prompt_cache_key: 'k' } },
-      null,
-    ],
+    ['is none where it has more, and the next is not asked', LONG, null],
     ['is the next where one is empty', { headers: { 'x-session-id': '' }, body: { session_id: 'b' } }, 'b'],
   ]
   for (const [what, request, id] of CASES) it(what, () => expect(idOf(request)).to.equal(id))
@@ -95,12 +78,8 @@ describe('the session of a chat', () => {
 describe('fields that only the gateway reads', () => {
   const model = (allow: string[] = []) => ({ upstreams: [{ allow }] }) as never
   it('are sent to no upstream', () => {
-    const body = {
-      model: 'm',
-      session_id: 's',
-      provider: { order: ['a'], only: null, zdr: false, data_collection: 'allow' },
-    }
-    expect(withoutGatewayFields(body, model())).to.deep.equal({ model: 'm' })
+    const provider = { order: ['a'], only: null, zdr: false, data_collection: 'allow' }
+    expect(withoutGatewayFields({ model: 'm', session_id: 's', provider }, model())).to.deep.equal({ model: 'm' })
   })
 
   it('are sent where an upstream allows provider, but never session_id', () => {

@@ -1,58 +1,52 @@
 import { expect } from 'chai'
-import { anAccount, balanceOf } from '../../../../scripts/harness/factories.ts'
-import { CHAT, chat, chatBody, movementsOf, prompted, recordOf } from '../../../../scripts/harness/calling.ts'
-import { post } from '../../../../scripts/harness/http.ts'
-import { useGateway } from '../../../support/gateway.ts'
+import { CHAT, chat, chatBody, prompted } from '../../../../scripts/harness/calling.ts'
+import { changeKey } from '../../../../src/shared/identity/key-limits.ts'
+import { useAccount, useGateway } from '../../../support/gateway.ts'
+import { startTestWeb } from '../../../../scripts/harness/harness.ts'
+import { begin } from '../../../../scripts/harness/http.ts'
+import { until } from '../../../../scripts/harness/until.ts'
+import { chunksOf, textOf } from '../support/chunks.ts'
 
+const WEATHER = { type: 'function', function: { name: 'weather' } }
+
+/** One credit a token of output, and nothing for input: what is reserved is the limit. */
+const BY_OUTPUT = { input: 0, output: 1, perTokens: 1, minimum: 1 }
+const BY_25 = { input: 1, output: 3, perTokens: 25, minimum: 1 }
+
+// What an upstream is sent: test/workers/upstreams/openai/chat.test.ts. To what a limit is lowered:
+// calls/credit-limit.test.ts. That a charge covers every byte of a body: test/upstreams/precharge.test.ts.
 describe('POST /v1/chat/completions', () => {
   const gateway = useGateway({}, ({ models }) => {
-    models.push(
-      {
-        id: 'short-chat',
-        modality: 'chat',
-        maxOutputTokens: 100,
-        pricing: { input: 0, output: 1, perTokens: 1, minimum: 1 },
-        upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
-      },
-      {
-        id: 'reasoning-chat',
-        modality: 'chat',
-        pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
-        upstreams: [
-          {
-            upstream: 'sandbox',
-            model: 'reasoning-sandbox',
-            rename: { max_tokens: 'max_completion_tokens' },
-            drop: ['temperature'],
-            set: { reasoning_effort: 'low' },
-          },
-        ],
-      },
-    )
+    const route = { upstream: 'sandbox', model: 'gpt-sandbox' }
+    const tiered = { ...route, allow: ['service_tier'] }
+    const chat = (id: string, more: object, upstreams: object[] = [route]) =>
+      models.push({ id, modality: 'chat', pricing: BY_OUTPUT, upstreams, ...more })
+    chat('agents', { defaultOutputTokens: 16_384, maxOutputTokens: 128_000 })
+    chat('tiny', { defaultOutputTokens: 500 })
+    chat('plain', { maxOutputTokens: 128_000 })
+    chat('short', { maxOutputTokens: 100 })
+    chat('tiered-chat', { pricing: BY_25 }, [{ ...route, model: 'refusing-gpt' }, tiered])
+    chat('set-chat', { pricing: BY_25 }, [{ ...tiered, set: { service_tier: 'default' } }])
+    chat('narrow-chat', { pricing: { ...BY_25, perTokens: 1 }, bytesPerToken: 1 })
   })
 
   it('answers in the specified form, settled on the real usage', async () => {
-    const account = await anAccount(gateway.db, 1000)
+    const account = await gateway.account(1000)
     const asked = Math.floor(Date.now() / 1000)
-    const reply = await chat(gateway, account, `Hello [usage 1500 500] [answer Good day]${' and'.repeat(400)}`)
+    const reply = await account.chat(`Hello [usage 1500 500] [answer Good day]${' and'.repeat(400)}`)
     expect(reply.status, reply.text).to.equal(200)
     expect(reply.json).to.include({ ok: true, object: 'chat.completion', model: 'sandbox-chat' })
     expect(reply.json.id).to.be.a('string').that.is.not.empty
     expect(reply.json.created).to.be.within(asked, Date.now() / 1000)
-    expect(reply.json.choices).to.have.lengthOf(1)
-    expect(reply.json.choices[0]).to.deep.include({ index: 0, finish_reason: 'stop' })
-    expect(reply.json.choices[0].message).to.include({ role: 'assistant', content: 'Good day' })
-    expect(reply.json.usage).to.include({
-      input_tokens: 1500,
-      output_tokens: 500,
-      prompt_tokens: 1500,
-      completion_tokens: 500,
-      total_tokens: 2000,
-      credits: 3,
-      balance: 997,
-    })
-    expect(await balanceOf(gateway.db, account.id)).to.equal(997)
-    expect(await recordOf(gateway.db, reply)).to.include({
+    const [choice, ...others] = reply.json.choices
+    expect(others).to.deep.equal([])
+    expect(choice).to.include({ index: 0, finish_reason: 'stop' }).and.to.have.property('logprobs')
+    expect(choice.message).to.include({ role: 'assistant', content: 'Good day' })
+    const counts = { input_tokens: 1500, output_tokens: 500, prompt_tokens: 1500, completion_tokens: 500 }
+    expect(reply.json.usage).to.include({ ...counts, total_tokens: 2000, credits: 3, balance: 997 })
+    expect(reply.json.usage.completion_tokens_details).to.include({ reasoning_tokens: 0 })
+    expect(await account.balance()).to.equal(997)
+    expect(await gateway.record(reply)).to.include({
       status: 'succeeded',
       httpStatus: 200,
       errorType: null,
@@ -69,131 +63,169 @@ describe('POST /v1/chat/completions', () => {
   })
 
   it("pre-charges a third of the body's bytes and all of max_tokens, then gives back the rest", async () => {
-    const account = await anAccount(gateway.db, 100_000)
+    const account = await gateway.account(100_000)
     const body = chatBody(`${'é'.repeat(3000)} [usage 10 4]`, { model: 'dear-chat', max_tokens: 2 })
-    const reply = await post(`${gateway.url}${CHAT}`, account.key, body)
+    const reply = await account.post(CHAT, body)
     const estimate = Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 3) + 2 * 2
-    expect(await movementsOf(gateway.db, reply)).to.deep.equal([`charge -${estimate}`, `settlement ${estimate - 18}`])
+    expect(await gateway.movements(reply)).to.deep.equal([`charge -${estimate}`, `settlement ${estimate - 18}`])
     expect(reply.json.usage).to.include({ credits: 18, balance: 99_982 })
-    expect((await recordOf(gateway.db, reply)).creditsPrecharged).to.equal(estimate)
-  })
-
-  it('requests only the output that was paid: 1024 tokens by default, at most what the model allows', async () => {
-    const account = await anAccount(gateway.db, 100_000)
-    for (const [more, expected] of [
-      [{}, 1024],
-      [{ max_tokens: 7 }, 7],
-      [{ max_completion_tokens: 8 }, 8],
-      [{ max_tokens: 7, max_completion_tokens: 5000 }, 7],
-      [{ model: 'short-chat' }, 100],
-      [{ model: 'short-chat', max_tokens: 5000 }, 100],
-      [{ max_tokens: null }, 1024],
-    ] as const) {
-      const prompt = prompted()
-      expect((await chat(gateway, account, prompt, more)).status).to.equal(200)
-      expect(gateway.sandbox.journal(prompt)[0]!.body, JSON.stringify(more))
-        .to.include({ max_tokens: expected })
-        .and.not.to.have.property('max_completion_tokens')
-    }
+    expect((await gateway.record(reply)).creditsPrecharged).to.equal(estimate)
   })
 
   it('charges a settlement above the pre-charge, down to a balance of zero', async () => {
-    const account = await anAccount(gateway.db, 30)
-    const paid = await chat(gateway, account, '[usage 0 40]', { model: 'short-chat', max_tokens: 20 })
+    const account = await gateway.account(30)
+    const paid = await account.chat('[usage 0 40]', { model: 'short', max_tokens: 20 })
     expect(paid.json.usage).to.include({ credits: 30, balance: 0 })
-    expect(await recordOf(gateway.db, paid)).to.include({ credits: 30, creditsPrecharged: 20, creditsUncollected: 10 })
-    expect(await movementsOf(gateway.db, paid)).to.deep.equal(['charge -20', 'settlement -10'])
-  })
-
-  for (const words of ['[no-usage]', '[usage-negative]', '[usage-huge]']) {
-    it(`is settled on the gateway's own count where the upstream's usage cannot be believed: ${words}`, async () => {
-      const account = await anAccount(gateway.db, 100_000)
-      const reply = await chat(gateway, account, `hi ${words} [answer one two three]`, {
-        model: 'dear-chat',
-        max_tokens: 50,
-      })
-      expect(reply.status, reply.text).to.equal(200)
-      const { input_tokens: input, output_tokens: output, credits } = reply.json.usage
-      expect(input).to.be.within(1, 100)
-      expect(output).to.be.within(1, 100)
-      expect(credits).to.equal(input + 2 * output)
-    })
-  }
-
-  it('passes tools on and their calls back, and keeps what else the upstream says', async () => {
-    const account = await anAccount(gateway.db, 1000)
-    const tools = [
-      {
-        type: 'function',
-        function: {
-          name: 'weather',
-          parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-        },
-      },
-    ]
-    const prompt = prompted('[tool weather]')
-    const reply = await chat(gateway, account, prompt, { tools, tool_choice: 'auto' })
-    expect(reply.json.choices[0]).to.include({ finish_reason: 'tool_calls' })
-    expect(reply.json.choices[0].message.tool_calls[0].function.name).to.equal('weather')
-    expect(reply.json.choices[0]).to.have.property('logprobs')
-    expect(reply.json.usage.completion_tokens_details).to.include({ reasoning_tokens: 0 })
-    expect(gateway.sandbox.journal(prompt)[0]!.body).to.deep.include({ tools, tool_choice: 'auto' })
-    const { id } = reply.json.choices[0].message.tool_calls[0]
-    const next = await post(`${gateway.url}${CHAT}`, account.key, {
-      model: 'sandbox-chat',
-      tools,
-      messages: [
-        { role: 'user', content: 'x' },
-        reply.json.choices[0].message,
-        { role: 'tool', tool_call_id: id, content: 'sunny' },
-      ],
-    })
-    expect(next.status, next.text).to.equal(200)
-  })
-
-  it('changes the request as the catalogue says: renamed, dropped and fixed fields', async () => {
-    const account = await anAccount(gateway.db, 1000)
-    const prompt = prompted()
-    const reply = await chat(gateway, account, prompt, { model: 'reasoning-chat', temperature: 1 })
-    expect(reply.status, reply.text).to.equal(200)
-    expect(reply.json.model).to.equal('reasoning-chat')
-    expect(gateway.sandbox.journal(prompt)[0]!.body).to.deep.equal({
-      model: 'reasoning-sandbox',
-      stream: false,
-      messages: [{ role: 'user', content: prompt }],
-      max_completion_tokens: 1024,
-      reasoning_effort: 'low',
-    })
-  })
-
-  it('sends the upstream the fields unchanged, except for those of the gateway', async () => {
-    const account = await anAccount(gateway.db, 1000)
-    const prompt = prompted()
-    const more = {
-      response_format: { type: 'json_object' },
-      seed: 7,
-      logit_bias: { 50: 1 },
-      metadata: { a: ['b', null] },
-      temperature: 0.5,
-      stop: ['x'],
-    }
-    const reply = await chat(gateway, account, prompt, { max_completion_tokens: 77, ...more })
-    expect(reply.status, reply.text).to.equal(200)
-    expect(gateway.sandbox.journal(prompt)[0]!.body).to.deep.equal({
-      model: 'gpt-sandbox',
-      messages: [{ role: 'user', content: prompt }],
-      max_tokens: 77,
-      stream: false,
-      ...more,
-    })
+    expect(await gateway.record(paid)).to.include({ credits: 30, creditsPrecharged: 20, creditsUncollected: 10 })
+    expect(await gateway.movements(paid)).to.deep.equal(['charge -20', 'settlement -10'])
   })
 
   it("sends the upstream its own key, never the caller's, and the call's id", async () => {
-    const account = await anAccount(gateway.db, 1000)
+    const account = await gateway.account(1000)
     const prompt = prompted()
-    const reply = await chat(gateway, account, prompt)
+    const reply = await account.chat(prompt)
     const { headers } = gateway.sandbox.journal(prompt)[0]!
     expect(JSON.stringify(headers)).not.to.include(account.key)
     expect(headers['idempotency-key']).to.equal(reply.headers.get('x-call-id'))
+  })
+
+  it('charges by the bytes a token of the model', async () => {
+    const account = await gateway.account(10_000)
+    const body = chatBody(prompted('[usage 1 1]'), { model: 'narrow-chat', max_tokens: 1 })
+    const record = await gateway.record(await account.post(CHAT, body))
+    expect(record.creditsPrecharged).to.equal(Buffer.byteLength(JSON.stringify(body)) + 3)
+  })
+
+  it("asks of an allowed field only the upstream that allows it, and the operator's value wins", async () => {
+    const account = await gateway.account(10_000)
+    for (const [model, tier, sent] of [
+      ['tiered-chat', 'flex', 'flex'],
+      ['set-chat', 'priority', 'default'],
+    ]) {
+      const prompt = prompted()
+      expect((await account.chat(prompt, { model, service_tier: tier })).status).to.equal(200)
+      const bodies = gateway.sandbox.journal(prompt).map(({ body }) => body as Record<string, unknown>)
+      expect(bodies.map((body) => [body.model, body.service_tier])).to.deep.equal([['gpt-sandbox', sent]])
+    }
+    const refused = await account.chat('x', { service_tier: 'flex' })
+    expect(refused.json.error).to.include({ type: 'invalid_request', param: 'service_tier' })
+  })
+
+  const LIMITS: [fields: object, limit: number, credits?: number][] = [
+    [{ model: 'agents' }, 16_384],
+    [{ model: 'agents', max_tokens: null }, 16_384],
+    [{ model: 'agents', stream: true }, 5000, 10_000],
+    [{ model: 'agents', n: 2 }, 8000, 32_001],
+    [{ model: 'agents' }, 4096, 4096],
+    [{ model: 'plain' }, 1024],
+    [{ model: 'tiny' }, 500],
+    [{ model: 'short', max_tokens: 5000 }, 100],
+    [{ model: 'plain', max_tokens: 7, max_completion_tokens: 5000 }, 7],
+    [{ model: 'plain', max_completion_tokens: 8 }, 8],
+  ]
+  for (const [fields, limit, credits = 100_000] of LIMITS)
+    it(`sends and charges a limit of ${limit} for ${JSON.stringify(fields)} and ${credits} credits`, async () => {
+      const account = await gateway.account(credits)
+      const content = prompted()
+      const reply = await account.chat(content, fields)
+      expect(reply.status, reply.text).to.equal(200)
+      const { body } = gateway.sandbox.journal(content).at(-1)!
+      expect(body).to.include({ max_tokens: limit }).and.not.have.property('max_completion_tokens')
+      if (!('max_tokens' in fields && fields.max_tokens) && !('max_completion_tokens' in fields))
+        expect(reply.headers.get('x-max-output-tokens')).to.equal(String(limit))
+      const choices = 'n' in fields ? 2 : 1
+      expect((await gateway.record(reply)).creditsPrecharged).to.equal(limit * choices)
+    })
+
+  it('names the limit where a call is refused, and what is left of balance or budget, or the debt', async () => {
+    const [poor, rich, owing] = [await gateway.account(120), await gateway.account(100_000), await gateway.account()]
+    await changeKey(gateway.db, rich.keyId, { budget: { credits: 1, period: 'total' } })
+    await gateway.db('accounts').where({ id: owing.id }).update({ debt: 30 })
+    const ofBudget = '1 is left of the budget of this key.'
+    for (const [asked, message] of [
+      [() => poor.chat('x', { model: 'agents' }), 'This call reserves 16384 credits (max_tokens 16384); 120 are left.'],
+      [
+        () => poor.chat('x', { model: 'agents', max_tokens: 128_000 }),
+        'This call reserves 128000 credits (max_tokens 128000); 120 are left. ' +
+          'Ask for less with a lower max_tokens. Nothing was charged.',
+      ],
+      [
+        () => rich.chat('x', { model: 'agents', max_tokens: 4, n: 2 }),
+        `This call reserves 8 credits (max_tokens 4, n 2); ${ofBudget}`,
+      ],
+      [() => rich.image('x'), `This call reserves 40 credits; ${ofBudget} Nothing was charged.`],
+      [
+        () => owing.chat('x', { model: 'agents' }),
+        'This account owes 30 credits for earlier calls, which the next credits repay. Nothing was charged.',
+      ],
+    ] as const) {
+      const { status, json } = await asked()
+      expect(status).to.equal(402)
+      expect(json.error.message).to.include(message)
+    }
+    await gateway.db('accounts').where({ id: owing.id }).update({ debt: 0 })
+  })
+
+  // Its chunks, its usage and a client that disconnects, over every protocol: test/upstreams/sdk-streams.test.ts.
+  describe('streamed', () => {
+    const account = useAccount(gateway, 10_000)
+
+    const streamed = (content: string, more: object = {}) => account.chat(content, { stream: true, ...more })
+
+    it('is answered 202 with its id if its process stops before its first chunk, and can be fetched', async () => {
+      const stopping = await startTestWeb(gateway.config)
+      await gateway.stopWorker()
+      const waiting = chat(stopping, account, prompted('[answer one two]'), { stream: true })
+      await until('it to be charged', async () => (await account.balance()) < 10_000)
+      const [reply] = await Promise.all([waiting, stopping.stop()])
+      expect(reply.status, reply.text).to.equal(202)
+      expect(reply.json).to.include({ ok: true, id: reply.headers.get('x-call-id') })
+      await gateway.startWorker()
+      const fetched = await account.get(`${reply.headers.get('location')}?wait=60`)
+      expect([fetched.status, fetched.json.choices[0].message.content]).to.deep.equal([200, 'one two'])
+    })
+
+    for (const [what, more, words, end] of [
+      ['one choice', {}, '[answer one two three]', 'stop'],
+      ['several choices', { n: 3 }, '[answer one two three]', 'stop'],
+      ['a tool', { tools: [WEATHER] }, '[tool]', 'tool_calls'],
+    ] as const)
+      it(`has a choice in every chunk, for loops that read choices[0], and usage in the last: ${what}`, async () => {
+        const reply = await streamed(prompted(words), more)
+        expect(reply.headers.get('cache-control')).to.equal('no-store')
+        const chunks = chunksOf(reply.text)
+        expect(chunks.every(({ choices }) => typeof choices[0]?.delta === 'object')).to.equal(true)
+        expect(chunks.filter(({ usage }) => usage)).to.deep.equal(chunks.slice(-1))
+        expect(chunks.at(-1)!.choices[0].finish_reason).to.equal(end)
+        if ('n' in more) for (const index of [0, 1, 2]) expect(textOf(chunks, index)).to.equal('one two three')
+        const refused = chunksOf(
+          (await streamed(prompted(words), { ...more, stream_options: { include_usage: false } })).text,
+        )
+        expect(refused.every(({ choices }) => choices.length > 0)).to.equal(true)
+      })
+
+    it('comes as it is produced, not at the end', async () => {
+      const content = prompted('[answer a b c d e f] [hold]')
+      const response = await begin(`${gateway.url}${CHAT}`, account.key, chatBody(content, { stream: true }))
+      const reader = response.body!.getReader()
+      await reader.read()
+      expect(gateway.sandbox.open(content).streams, 'the upstream still speaks').to.equal(1)
+      gateway.sandbox.release(content)
+      for (let end = false; !end;) end = (await reader.read()).done
+    })
+
+    it('reports an upstream that breaks off as a data line with error, is refunded, and never sent again', async () => {
+      const content = prompted('[answer a b c d e f] [reset-after 3]')
+      const reply = await streamed(content)
+      expect(reply.status).to.equal(200)
+      const { error } = chunksOf(reply.text).at(-1)!
+      expect(error).to.include({ type: 'upstream_failed', code: 'upstream_failed', param: null })
+      expect(reply.text).not.to.include('[DONE]')
+      expect(await account.balance()).to.equal(10_000)
+      expect(await gateway.record(reply)).to.include({ status: 'failed', httpStatus: 502, credits: 0 })
+      expect(gateway.sandbox.journal(content).length).to.equal(1)
+      const fetched = await account.get(`/v1/calls/${reply.headers.get('x-call-id')}`)
+      expect([fetched.status, fetched.json.error]).to.deep.equal([502, error])
+    })
   })
 })

@@ -1,3 +1,13 @@
+import type { Catalogue } from '../../../../scripts/harness/harness.ts'
+
+/** Adds them, and the upstreams that they need. */
+export function addImages({ upstreams, models }: Catalogue): void {
+  const sandbox = upstreams.sandbox as { baseUrl: string }
+  const falling = { ...sandbox, protocol: 'fal', baseUrl: `${new URL(sandbox.baseUrl).origin}/fal` }
+  Object.assign(upstreams, { linking: { ...sandbox, results: 'link' }, falling })
+  models.push(...imageModels())
+}
+
 /** Models of images with every shape of price, for the catalogue of a test. */
 export function imageModels(): Record<string, unknown>[] {
   const served = (model: string, more: object = {}) => ({ upstreams: [{ upstream: 'sandbox', model, ...more }] })
@@ -30,19 +40,9 @@ export function imageModels(): Record<string, unknown>[] {
       ...served('image-sandbox'),
     },
     { id: 'single-image', modality: 'image', credits: 11, ...served('image-sandbox', { drop: ['n', 'seed'] }) },
-    {
-      id: 'faithful-image',
-      modality: 'image',
-      credits: 12,
-      ...served('image-sandbox', { allow: ['input_fidelity'] }),
-    },
+    { id: 'faithful-image', modality: 'image', credits: 12, ...served('image-sandbox', { allow: ['input_fidelity'] }) },
     { id: 'plain-image', modality: 'image', credits: 13, ...served('image-sandbox', { drop: ['image_url'] }) },
-    {
-      id: 'linked-image',
-      modality: 'image',
-      credits: 14,
-      upstreams: [{ upstream: 'linking', model: 'url-sandbox' }],
-    },
+    { id: 'linked-image', modality: 'image', credits: 14, upstreams: [{ upstream: 'linking', model: 'url-sandbox' }] },
     {
       id: 'routed-image',
       modality: 'image',

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import type { Reply } from '../../../../scripts/harness/http.ts'
 
 /** An event of the Messages API, or an object in one. */
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -13,25 +12,10 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * The events of a stream, but for pings. It begins with its one start, its blocks follow one another with deltas of
- * their own kind, and it ends with its one delta and its one stop.
+ * Expects that a stream begins with its one start, that its blocks follow one another with deltas of their own kind,
+ * and that it ends with its one delta and its one stop.
  */
-export function messageEvents({ status, text }: Reply): Event[] {
-  expect(status, text).to.equal(200)
-  const events = text
-    .split('\n\n')
-    .filter((frame) => frame.startsWith('event: ') && !frame.startsWith('event: ping'))
-    .map((frame) => {
-      const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(frame)!
-      const event = JSON.parse(data!) as Event
-      expect(event.type).to.equal(name)
-      return event
-    })
-  expectOrder(events)
-  return events
-}
-
-function expectOrder(events: readonly Event[]): void {
+export function expectOrder(events: readonly Event[]): void {
   const types = events.map(({ type }) => type)
   expect(types[0]).to.equal('message_start')
   expect(types.slice(-2)).to.deep.equal(['message_delta', 'message_stop'])

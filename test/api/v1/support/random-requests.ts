@@ -16,20 +16,16 @@ const NASTY = (
   ['', ' ', 'x', '1', 'NaN', '\0', 'a\0b', '\ud800', '😀', '__proto__', 'toString', '\u202e', 'a'.repeat(2001)],
   ["' OR 1=1 --", '<script>', '../../x', '%00'],
 )
-const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+const TYPES = ['', '; charset=utf-8', '; charset=x', ';;;='].map((more) => `application/json${more}`)
 const HEADERS: Record<string, string[]> = {
-  'content-type': ['', '; charset=utf-8', '; charset=x', ';;;=']
-    .map((more) => `application/json${more}`)
-    .concat('text/plain', 'multipart/form-data', ';'),
+  'content-type': [...TYPES, 'text/plain', 'multipart/form-data', ';'],
   'content-encoding': ['identity', 'gzip', 'br', 'x', 'gzip, gzip'],
-  prefer: ['0', '1', '999999', '99999999999']
-    .map((seconds) => `wait=${seconds}`)
-    .concat('respond-async', 'x=y; z, ,', 'respond-async, wait=1'),
+  prefer: 'wait=0|wait=1|wait=999999|wait=99999999999|respond-async|x=y; z, ,|respond-async, wait=1'.split('|'),
   accept: ['text/event-stream', '*/*', 'image/png', 'x'],
   'idempotency-key': ['a', 'b', ' ', 'x'.repeat(255), 'x'.repeat(300)],
   'x-stainless-retry-count': ['0', '1', '-1', 'x', '1e9'],
   'x-request-id': ['a', 'x'.repeat(500), '__proto__', '%0d%0aSet-Cookie: x'],
-  traceparent: [TRACE, 'x', '00-'],
+  traceparent: ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', 'x', '00-'],
   authorization: ['Bearer x', 'Bearer', 'Basic x', `Bearer tg_${'0'.repeat(40)}`],
   'x-forwarded-for': ['1.2.3.4', "';--", '::1, x'],
 }

@@ -5,9 +5,8 @@ import type { Catalogue, Gateway } from '../../../../scripts/harness/harness.ts'
 
 export type Asked = OpenAI.Responses.ResponseCreateParamsNonStreaming
 
-/** Models, by what their upstream speaks. */
-export const UPSTREAMS = { native: 'the same dialect', claude: 'Messages', gpt: 'chat completions' }
-export const MODELS = Object.keys(UPSTREAMS)
+/** Models whose upstreams speak the same dialect, Messages, and chat completions. */
+export const MODELS = ['native', 'claude', 'gpt']
 
 /** Adds them; `other` is another model of the native upstream, and those that are `-hasty` have 3 s. */
 export function addDialects({ upstreams, models }: Catalogue): void {
