@@ -223,6 +223,22 @@ describe('a stream of which events are missing', () => {
   }
 })
 
+describe('a stream that fails', () => {
+  it("throws the error of OpenAI's SDK behind what had come", async () => {
+    const { events, end } = VENDOR_STREAMS.chat()
+    const { text } = await served('chat', 'chat', streamOf(...events, ...end))
+    const refused: string[] = []
+    const send = (data: string) => refused.push(sseOf(data))
+    const error = { type: 'upstream_failed', code: 'upstream_failed', message: 'The upstream failed.', param: null }
+    WRITERS.chat()
+      .begin({ send } as unknown as EventStream)
+      .refuse({ ok: false, error })
+    const begun = text.slice(0, text.indexOf('\n\n', text.length / 2) + 2)
+    const failure: unknown = await OFFICIAL.chat(`${begun}${refused.join('')}`).catch((one: unknown) => one)
+    expect(failure).to.be.instanceOf(OpenAI.APIError).and.to.include({ type: 'upstream_failed' })
+  })
+})
+
 describe('an odd answer', () => {
   for (const [why, upstream, events, expected] of ODD) {
     for (const [dialect, brief] of Object.entries(expected) as [Dialect, string[]][]) {
