@@ -14,7 +14,6 @@ import {
   TARGETS,
   aFundedAccount,
   ask,
-  deliveryOf,
   everyProtocol,
   modelOf,
   targetsOf,

@@ -26,6 +26,7 @@ const NONSENSE: [Protocol, Asked, what: string, body: string][] = [
   ['openai', 'chat', 'a message that is a text', '{"choices":[{"message":"hi"}]}'],
   ['openai', 'chat', 'a content that is a number', chat({ content: 42 })],
   ['openai', 'chat', 'a content that is true', chat({ content: true })],
+  ['openai', 'chat', 'a message that is a list', '{"choices":[{"message":[]}]}'],
   ['openai', 'chat', 'tool calls that are a text', chat({ content: null, tool_calls: 'none' })],
   ['openai', 'chat', 'tool calls that are numbers', chat({ content: null, tool_calls: [7] })],
   ['openai', 'chat', 'an error under status 200', '{"error":{"message":"no","type":"server_error"}}'],
@@ -106,6 +107,11 @@ const BROKEN_STREAMS: [what: string, begun: boolean, events: string][] = [
   ['says an error at once', false, eventsOf({ error: { message: 'no' } })],
   ['ends without a finish', true, eventsOf(piece({ content: 'half a' }))],
   ['turns to a content that is a number', true, eventsOf(piece({ content: 'half a' }), piece({ content: 42 }))],
+  [
+    'ends one of two choices',
+    true,
+    eventsOf(piece({ content: 'b' }, { index: 1 }), piece({}, { finish_reason: 'stop' })),
+  ],
   ['says an error later', true, eventsOf(piece({ content: 'half a' }), { error: { message: 'no' } })],
   ['turns to no JSON later', true, `${eventsOf(piece({ content: 'half a' }))}data: {"choi\n\n`],
 ]
