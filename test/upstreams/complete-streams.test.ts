@@ -27,8 +27,7 @@ import { trustedUsage } from '../../src/workers/upstreams/trusted-usage.ts'
 import { bodyOf, streamOf } from '../workers/upstreams/answer-bodies.ts'
 import { contextOf, routeTo } from '../workers/upstreams/sandbox-upstreams.ts'
 import { NO_SEAL } from '../../src/shared/chat/seal.ts'
-import { BRIEF, ODD } from './support/odd-answers.ts'
-import { SAID, VENDOR_STREAMS } from './support/vendor-streams.ts'
+import { BRIEF, ODD, SAID, VENDOR_STREAMS } from './recorded/vendor-streams.ts'
 
 const CALL = 'call_0123456789abcdef0123456789abcdef'
 const schema = { type: 'object', properties: { at: { type: 'string' } } }
@@ -189,7 +188,7 @@ async function expectWhole(dialect: Dialect, text: string): Promise<void> {
 
 describe('a stream of which events are missing', () => {
   for (const upstream of DIALECTS) {
-    const { events, end, isNeeded } = VENDOR_STREAMS[upstream]()
+    const { events, end, isNeeded } = VENDOR_STREAMS[upstream]
     const streamWithout = (removed: readonly Fields[]): string => {
       const left = events.filter((event) => !removed.includes(event))
       return streamOf(...events.filter((event) => left.includes(event) || isNeeded(event, left)), ...end)
@@ -225,7 +224,7 @@ describe('a stream of which events are missing', () => {
 
 describe('a stream that fails', () => {
   it("throws the error of OpenAI's SDK behind what had come", async () => {
-    const { events, end } = VENDOR_STREAMS.chat()
+    const { events, end } = VENDOR_STREAMS.chat
     const { text } = await served('chat', 'chat', streamOf(...events, ...end))
     const refused: string[] = []
     const send = (data: string) => refused.push(sseOf(data))
@@ -240,8 +239,8 @@ describe('a stream that fails', () => {
 })
 
 describe('an odd answer', () => {
-  for (const [why, upstream, events, expected] of ODD) {
-    for (const [dialect, brief] of Object.entries(expected) as [Dialect, string[]][]) {
+  for (const { why, upstream, events, expected } of ODD) {
+    for (const [dialect, brief] of expected) {
       it(`is what it means, and is counted once: ${why}, ${dialect} over ${upstream}`, async () => {
         const stream = streamOf(...events, '[DONE]')
         const { whole, tokens } = await served(dialect, upstream, stream)

@@ -5,10 +5,8 @@
  * is a line of JSON. Each line of a stream is the data of an event, or one of WRITTEN; `words` repeats a line for each
  * word of the text (`$`) with its number (`#`).
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { root } from '../../../scripts/folders.ts'
+import { blocksIn } from '../../support/blocks.ts'
 import { PIXEL } from '../../support/pixel.ts'
 
 /** What most of them say, and report to have used where it is streamed. */
@@ -85,8 +83,7 @@ const said = (usage: string): string =>
 type Entry = { kind: Kind; options: string[]; lines: string[] }
 
 const entries = new Map<string, Entry>()
-for (const block of readFileSync(join(root, 'test/upstreams/recorded/answers.txt'), 'utf8').split(/^=== /m).slice(1)) {
-  const [head = '', ...lines] = block.trimEnd().split('\n')
+for (const { head, lines } of blocksIn('test/upstreams/recorded/answers.txt')) {
   const [, names = '', kind, options = ''] = /^(.*?) (stream|whole)(.*)$/.exec(head)!
   for (const name of names.split(' '))
     entries.set(`${name} ${kind}`, { kind: kind as Kind, options: options.trim().split(' '), lines })

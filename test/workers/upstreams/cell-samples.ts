@@ -5,13 +5,11 @@
  * that a protocol of that dialect is sent: nothing of it has to be in there where nothing is named. `=== text-file` is a
  * file that is a text: every upstream is sent its words.
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { root } from '../../../scripts/folders.ts'
 import type { Dialect } from '../../../src/shared/chat/dialect.ts'
 import { DIALECTS } from '../../../src/shared/chat/dialect.ts'
 import type { Feature } from '../../../src/shared/chat/features.ts'
 import type { Fields } from '../../../src/shared/platform/fields.ts'
+import { blocksIn } from '../../support/blocks.ts'
 import { PIXEL } from '../../support/pixel.ts'
 
 /** `field`: of the body's schema. `at`: how a refusal names it. `wire`: what is sent of it, by dialect. */
@@ -31,14 +29,16 @@ const WORDS: Record<string, string> = {
   schema: '{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}',
 }
 
-function blocksOf(dialect: Dialect): { head: string; body: Fields; lines: string[] }[] {
-  const text = readFileSync(join(root, `test/workers/upstreams/cell-samples/${dialect}.txt`), 'utf8')
-  const full = text.replaceAll(/\$(pixel|pdf|word|schema)/g, (_all, word: string) => WORDS[word]!)
-  return full.split(/^=== /m).flatMap((block) => {
-    const [head = '', body = '', ...lines] = block.trimEnd().split('\n')
-    return head ? [{ head, body: JSON.parse(body) as Fields, lines }] : []
-  })
-}
+const written = (text: string): string => text.replaceAll(/\$(pixel|pdf|word|schema)/g, (_all, word) => WORDS[word]!)
+
+const blocksOf = (dialect: Dialect) =>
+  blocksIn(`test/workers/upstreams/cell-samples/${dialect}.txt`, written).map(
+    ({ head, lines: [body = '', ...lines] }) => ({
+      head,
+      body: JSON.parse(body) as Fields,
+      lines,
+    }),
+  )
 
 const of = <T>(read: (dialect: Dialect) => T): Record<Dialect, T> =>
   Object.fromEntries(DIALECTS.map((dialect) => [dialect, read(dialect)])) as Record<Dialect, T>
