@@ -13,6 +13,18 @@ const HAS_IPV6 = Object.values(networkInterfaces())
   .flat()
   .some((one) => one?.address === '::1')
 
+/** Spellings of this machine. */
+const LOOPBACK_HOSTS = (
+  '127.0.0.1 127.1 0x7f.1 0177.0.0.1 2130706433 ①②⑦.0.0.1 %31%32%37.0.0.1 127.0.0.1. 0 0.0.0.0 [::1] ' +
+  '[::] [::ffff:127.0.0.1] [::ffff:7f00:1] [64:ff9b::7f00:1] [2002:7f00:1::] localhost LOCALHOST. ' +
+  'x.localhost'
+).split(' ')
+
+const NO_WEB_ADDRESSES = (
+  'file:///etc/passwd ftp://example.com/ data:image/png;base64,AAAA gopher://x.example.com ' +
+  'javascript:1 x http://user:secret@example.com/ https://user@example.com/'
+).split(' ')
+
 describe('the fetcher', () => {
   const { server, fetcherWith, fetchAll } = useFetchers()
 
@@ -77,27 +89,7 @@ describe('the fetcher', () => {
       const canary = await server()
       const canary6 = HAS_IPV6 ? await server(undefined, '::1') : canary
       const fetcher = fetcherWith()
-      for (const host of [
-        '127.0.0.1',
-        '127.1',
-        '0x7f.1',
-        '0177.0.0.1',
-        '2130706433',
-        '①②⑦.0.0.1',
-        '%31%32%37.0.0.1',
-        '127.0.0.1.',
-        '0',
-        '0.0.0.0',
-        '[::1]',
-        '[::]',
-        '[::ffff:127.0.0.1]',
-        '[::ffff:7f00:1]',
-        '[64:ff9b::7f00:1]',
-        '[2002:7f00:1::]',
-        'localhost',
-        'LOCALHOST.',
-        'x.localhost',
-      ]) {
+      for (const host of LOOPBACK_HOSTS) {
         for (const port of [canary.port, canary6.port]) {
           const error = await failed(fetcher.download(`http://${host}:${port}/`, { kind: 'image', signal }))
           expect(error, host).to.include({ problem: 'refused', retryable: false })
@@ -150,17 +142,7 @@ describe('the fetcher', () => {
     })
 
     it('accepts only http and https addresses without credentials', async () => {
-      for (const url of [
-        'file:///etc/passwd',
-        'ftp://example.com/',
-        'data:image/png;base64,AAAA',
-        'gopher://x.example.com',
-        'javascript:1',
-        'x',
-        '',
-        'http://user:secret@example.com/',
-        'https://user@example.com/',
-      ]) {
+      for (const url of ['', ...NO_WEB_ADDRESSES]) {
         const error = await failed(fetcherWith().download(url, { kind: 'image', signal }))
         expect(error.problem, url).to.equal('refused')
         expect(error.message).not.to.contain('secret')

@@ -117,21 +117,11 @@ describe('what is believed of a reported usage', () => {
   })
 
   describe('of any usage object at all', () => {
-    const name = fc.constantFrom(
-      'prompt_tokens',
-      'completion_tokens',
-      'total_tokens',
-      'input_tokens',
-      'output_tokens',
-      'cached_tokens',
-      'cache_read_input_tokens',
-      'cache_creation_input_tokens',
-      'cache_write_tokens',
-      'reasoning_tokens',
-      'ephemeral_1h_input_tokens',
-      'promptTokens',
-      'prompt_cache_hit_tokens',
-    )
+    const NAMES =
+      'prompt_tokens completion_tokens total_tokens input_tokens output_tokens cached_tokens ' +
+      'cache_read_input_tokens cache_creation_input_tokens cache_write_tokens reasoning_tokens ' +
+      'ephemeral_1h_input_tokens promptTokens prompt_cache_hit_tokens'
+    const name = fc.constantFrom(...NAMES.split(' '))
     const value = fc.oneof(
       { weight: 4, arbitrary: fc.nat(700) },
       { weight: 2, arbitrary: fc.nat(7000) },
