@@ -1,9 +1,9 @@
 /**
- * Answers of upstreams, by names of the form VENDOR-CASE, in answers.txt. There a line `=== NAMES KIND OPTIONS` begins
- * an answer: a `stream` or a `whole` one, of status 200 and its usual content type unless the options name others
- * (`-`: none). `gzip`, `crlf` and `latin1` are how it is encoded, `bare` omits the names of its events. A whole answer
- * is a line of JSON. Each line of a stream is the data of an event, or one of WRITTEN; `words` repeats a line for each
- * word of the text (`$`) with its number (`#`).
+ * Answers of upstreams, by names of the form VENDOR-CASE, in answers.txt, and irregular ones in wrong-answers.txt. There
+ * a line `=== NAMES KIND OPTIONS` begins an answer: a `stream` or a `whole` one, of status 200 and its usual content
+ * type unless the options name others (`-`: none). `gzip`, `crlf` and `latin1` are how it is encoded, `bare` omits the
+ * names of its events. A whole answer is a line of JSON. Each line of a stream is the data of an event, or one of
+ * WRITTEN; `words` repeats a line for each word of the text (`$`) with its number (`#`).
  */
 import { gzipSync } from 'node:zlib'
 import { blocksIn } from '../../support/blocks.ts'
@@ -83,11 +83,17 @@ const said = (usage: string): string =>
 type Entry = { kind: Kind; options: string[]; lines: string[] }
 
 const entries = new Map<string, Entry>()
-for (const { head, lines } of blocksIn('test/upstreams/recorded/answers.txt')) {
+for (const { head, lines } of ['answers', 'wrong-answers'].flatMap((file) =>
+  blocksIn(`test/upstreams/recorded/${file}.txt`),
+)) {
   const [, names = '', kind, options = ''] = /^(.*?) (stream|whole)(.*)$/.exec(head)!
   for (const name of names.split(' '))
     entries.set(`${name} ${kind}`, { kind: kind as Kind, options: options.trim().split(' '), lines })
 }
+
+/** The names of the answers that have such a name and kind. */
+export const namesLike = (form: RegExp): string[] =>
+  [...entries.keys()].filter((name) => form.test(name)).map((name) => name.split(' ')[0]!)
 
 const TYPES: Record<Kind, string> = { stream: 'text/event-stream', whole: 'application/json' }
 
