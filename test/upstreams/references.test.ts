@@ -28,7 +28,6 @@ const UNFETCHED = 'image_url: The image could not be fetched. The credits charge
 const PUBLIC = '93.184.216.34'
 
 const IMAGE: Target = { protocol: 'openai', modality: 'image' }
-const CHAT: Target = { protocol: 'openai', modality: 'chat' }
 
 /** Answers nothing until it is let go. */
 const held: { isLetGo: boolean; waiting: ServerResponse[] } = { isLetGo: false, waiting: [] }

@@ -21,7 +21,6 @@ describe('the places of a worker', function () {
   let redis: Redis
   let queues: Queues
   let heavy: TestAccount
-  let other: TestAccount
 
   before(async () => {
     gateway = await startGateway({ CHAT_CONCURRENCY: '6' })
@@ -34,7 +33,7 @@ describe('the places of a worker', function () {
     await gateway.stop()
   })
   beforeEach(async () => {
-    ;[heavy, other] = await Promise.all([anAccount(gateway.db, FUNDS), anAccount(gateway.db, FUNDS)])
+    heavy = await anAccount(gateway.db, FUNDS)
   })
   afterEach(async () => {
     gateway.sandbox.release('held')

@@ -75,6 +75,9 @@ function written(line: string): string {
   return `data: ${line}\n\n`
 }
 
+/** The text of a stream of such lines. */
+export const streamOf = (...lines: string[]): string => lines.map(written).join('')
+
 /** A whole answer of OpenAI's kind with the text. */
 const said = (usage: string): string =>
   '{"id":"chatcmpl-mock","object":"chat.completion","created":1790000000,"model":"up","choices":[{"index":0,' +
@@ -115,7 +118,7 @@ export function answerOf(name: string, preferred: Kind, fields: Record<string, s
       .replaceAll(/\{\{(\w+)\}\}/g, (_all, field: string) => fields[field]!),
   )
   let text = kind === 'whole' ? lines.join('\n').replace(/^said ?(.*)$/, (_all, usage: string) => said(usage)) : ''
-  if (kind === 'stream') text = lines.map(written).join('')
+  if (kind === 'stream') text = streamOf(...lines)
   if (is('bare')) text = text.replaceAll(/^event: .*\n/gm, '')
   if (is('crlf')) text = text.replaceAll('\n', '\r\n')
   const bytes = Buffer.from(text, is('latin1') ? 'latin1' : 'utf8')

@@ -41,6 +41,12 @@ describe('the attempts of a call', () => {
     expect(model).to.equal('second')
   })
 
+  it('return to the only upstream up to the limit', async () => {
+    expect((await tryChat([sandboxRoute()], promptOf('[fail-times 2 503]'))).model).to.equal('m')
+    const failure = await failureOf(tryChat([sandboxRoute()], promptOf('[fail-times 3 503]')))
+    expect(failure).to.include({ kind: 'overloaded', status: 503 })
+  })
+
   it('wait as long as they are asked to', async () => {
     const began = Date.now()
     expect(await failureOf(tryChat([sandboxRoute()], promptOf('[status 429 retry-after-ms 60]')))).to.include({
