@@ -1,7 +1,7 @@
 /**
- * Answers of vendors, event by event. vendor-streams.txt has one answer as each vendor streams it: a thought, a text and
- * two calls. odd-answers.txt has answers in forms that their vendors' own APIs do not have: a line `=== VENDOR WHY`, the
- * events, and what clients of each dialect get of them in brief.
+ * Answers of vendors, event by event. vendor-streams.txt has one answer as each vendor streams it: a thought, a text
+ * and two calls. odd-answers.txt has answers in forms that their vendors' own APIs do not have: a line
+ * `=== VENDOR WHY`, the events, and what clients of each dialect get of them in brief.
  */
 import type { Dialect } from '../../../src/shared/chat/dialect.ts'
 import { asFields, isText, listOf } from '../../../src/shared/platform/fields.ts'

@@ -2,8 +2,8 @@
  * For each dialect, requests that ask for one thing each, and how upstreams of other dialects are asked for it: in
  * cell-samples/DIALECT.txt. There a line `=== FIELD FEATURE at PLACE` begins a sample; `at` is missing where a refusal
  * names the field. The next line is the fields of the request. Further lines name a dialect, and what is in the JSON
- * that a protocol of that dialect is sent: nothing of it has to be in there where nothing is named. `=== text-file` is a
- * file that is a text: every upstream is sent its words.
+ * that a protocol of that dialect is sent: nothing of it has to be in there where nothing is named. `=== text-file` is
+ * a file that is a text: every upstream is sent its words.
  */
 import type { Dialect } from '../../../src/shared/chat/dialect.ts'
 import { DIALECTS } from '../../../src/shared/chat/dialect.ts'
