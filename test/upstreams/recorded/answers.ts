@@ -1,9 +1,9 @@
 /**
  * Answers of upstreams, by names of the form VENDOR-CASE, in answers.txt, and irregular ones in wrong-answers.txt.
- * There a line `=== NAMES KIND OPTIONS` begins an answer: a `stream` or a `whole` one, of status 200 and its usual content
- * type unless the options name others (`-`: none). `gzip`, `crlf` and `latin1` are how it is encoded, `bare` omits the
- * names of its events. A whole answer is a line of JSON. Each line of a stream is the data of an event, or one of
- * WRITTEN; `words` repeats a line for each word of the text (`$`) with its number (`#`).
+ * There a line `=== NAMES KIND OPTIONS` begins an answer: a `stream` or a `whole` one, of status 200 and its usual
+ * content type unless the options name others (`-`: none). `gzip`, `crlf` and `latin1` are how it is encoded, `bare`
+ * omits the names of its events. A whole answer is a line of JSON. Each line of a stream is the data of an event, or
+ * one of WRITTEN; `words` repeats a line for each word of the text (`$`) with its number (`#`).
  */
 import { gzipSync } from 'node:zlib'
 import { blocksIn } from '../../support/blocks.ts'
