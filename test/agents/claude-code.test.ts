@@ -10,77 +10,60 @@ import { startGateway } from '../../scripts/harness/harness.ts'
 import { root } from '../../scripts/folders.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { programOf } from '../support/clients.ts'
+import { streamOf } from '../upstreams/recorded/answers.ts'
 import type { Script, Scripted } from '../upstreams/support/scripted.ts'
-import { startScripted } from '../upstreams/support/scripted.ts'
+import { startScripted, streaming } from '../upstreams/support/scripted.ts'
 import { runClaude, runLines } from './support/claude-code.ts'
 
 type Fields = Record<string, unknown>
 
-const events = (...all: Fields[]): string =>
-  all.map((one) => `event: ${String(one.type)}\ndata: ${JSON.stringify(one)}\n\n`).join('')
+const USED = { input_tokens: 10, output_tokens: 5 }
+const CHUNKS = 'usage {"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}'
 
 /** A streamed message of one block. */
-function messageOf(block: Fields, delta: Fields, reason: string): string {
-  const usage = { input_tokens: 10, output_tokens: 5 }
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, usage }
-  return events(
-    { type: 'message_start', message },
-    { type: 'content_block_start', index: 0, content_block: block },
-    { type: 'content_block_delta', index: 0, delta },
-    { type: 'content_block_stop', index: 0 },
-    { type: 'message_delta', delta: { stop_reason: reason, stop_sequence: null }, usage: { output_tokens: 5 } },
-    { type: 'message_stop' },
+const messageOf = (content_block: Fields, delta: Fields, reason: string): string =>
+  streamOf(
+    `start ${JSON.stringify(USED)}`,
+    `event ${JSON.stringify({ type: 'content_block_start', index: 0, content_block })}`,
+    `event ${JSON.stringify({ type: 'content_block_delta', index: 0, delta })}`,
+    'event {"type":"content_block_stop","index":0}',
+    `stop "${reason}" {"output_tokens":5}`,
   )
-}
 
-function chunksOf(delta: Fields, reason: string): string {
-  const choices = [
-    { index: 0, delta: { role: 'assistant', ...delta } },
-    { index: 0, delta: {}, finish_reason: reason },
-  ]
-  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
-  const all = [...choices.map((choice) => ({ choices: [choice] })), { choices: [], usage }]
-  return `${all.map((one) => `data: ${JSON.stringify({ id: 'c', ...one })}\n\n`).join('')}data: [DONE]\n\n`
-}
+const chunksOf = (choice: Fields, reason: string): string =>
+  streamOf(`delta ${JSON.stringify({ role: 'assistant', ...choice })}`, `delta {} finish "${reason}"`, CHUNKS, '[DONE]')
 
 /** A call of a tool and a text, as each protocol streams them. */
 const STREAMS = {
   anthropic: {
-    call: (name: string, args: string) =>
+    call: (name: string, partial_json: string) =>
       messageOf(
         { type: 'tool_use', id: 'toolu_1', name, input: {} },
-        { type: 'input_json_delta', partial_json: args },
+        { type: 'input_json_delta', partial_json },
         'tool_use',
       ),
     text: (text: string) => messageOf({ type: 'text', text: '' }, { type: 'text_delta', text }, 'end_turn'),
   },
   openai: {
-    call: (name: string, args: string) =>
-      chunksOf(
-        { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name, arguments: args } }] },
-        'tool_calls',
-      ),
+    call: (name: string, args: string) => {
+      const called = { index: 0, id: 'call_1', type: 'function', function: { name, arguments: args } }
+      return chunksOf({ tool_calls: [called] }, 'tool_calls')
+    },
     text: (content: string) => chunksOf({ content }, 'stop'),
   },
 }
 
-const stream =
-  (answer: string): Script =>
-  (_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(answer)
-  }
-
 type Protocol = keyof typeof STREAMS
 
 /** Answers every request with this text. */
-const saying = (protocol: Protocol, text: string): Script => stream(STREAMS[protocol].text(text))
+const saying = (protocol: Protocol, text: string): Script => streaming(STREAMS[protocol].text(text))
 
 /** Reads a file with the tool `Read`, and says what it has found there once its text has come back. */
 function reading(protocol: Protocol, path: string, word: string): Script {
   const { call, text } = STREAMS[protocol]
   return (request, response, body) => {
     const answer = body.includes(word) ? text(`It says ${word}.`) : call('Read', JSON.stringify({ file_path: path }))
-    stream(answer)(request, response, body)
+    streaming(answer)(request, response, body)
   }
 }
 

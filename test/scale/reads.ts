@@ -52,6 +52,28 @@ const day = (ago: number) => new Date(Date.now() - ago * 86_400_000)
 const date = (ago: number) => day(ago).toISOString().slice(0, 10)
 const inTrx = (db: Db, work: (trx: Trx) => Promise<unknown>) => db.transaction(work)
 
+const SOME_DAYS = { from: day(9), before: day(2) }
+const EVERY_FILTER = { model: 'bench-chat', modality: 'chat', status: 'succeeded', ...SOME_DAYS } as const
+
+/** Lists of calls, of an account or of all, and of accounts, from some place on. */
+const calls =
+  (filter: Parameters<typeof listCalls>[2] = {}, from: typeof place | null = null) =>
+  ({ db, mine }: Scene) =>
+    listCalls(db, allOf(mine.id), filter, 50, from)
+const anyCalls =
+  (filter: Parameters<typeof listAnyCalls>[1], from: typeof place | null = null, most?: number) =>
+  ({ db }: Scene) =>
+    listAnyCalls(db, filter, 50, from, most)
+const accounts =
+  (wanted: Partial<Parameters<typeof findAccounts>[1]>, key?: number | null) =>
+  ({ db }: Scene) =>
+    findAccounts(
+      db,
+      { text: '', sort: 'newest', ...wanted },
+      50,
+      key === undefined ? undefined : { key, id: newId('account') },
+    )
+
 const aCountedMail = () => ({
   mailId: newId('mail'),
   mailbox: mailboxes('somebody@example.com'),
@@ -77,41 +99,16 @@ const retried = ({ db, mine }: Scene, which: string) =>
 /** Every list and look-up in the code, by what runs it, and the index that it must use. */
 export const READS: Record<string, Record<string, Read>> = {
   'the console': {
-    calls: by('calls_account_time', ({ db, mine }) => listCalls(db, allOf(mine.id), {}, 50, null)),
-    'a later page of calls': by('calls_account_time', ({ db, mine }) => listCalls(db, allOf(mine.id), {}, 50, place)),
-    'calls of a model': by('calls_account_time', ({ db, mine }) =>
-      listCalls(db, allOf(mine.id), { model: 'bench-video' }, 50, null),
-    ),
-    'calls of a modality': by('calls_account_time', ({ db, mine }) =>
-      listCalls(db, allOf(mine.id), { modality: 'image' }, 50, place),
-    ),
-    'calls of a status': sorted('calls_account_time', ({ db, mine }) =>
-      listCalls(db, allOf(mine.id), { status: 'failed' }, 50, null),
-    ),
-    'calls that run': sorted('calls_', ({ db, mine }) =>
-      listCalls(db, allOf(mine.id), { status: 'running' }, 50, null),
-    ),
-    'calls of a key': by('calls_account_time', ({ db, mine }) =>
-      listCalls(db, allOf(mine.id), { keyId: mine.keyId }, 50, null),
-    ),
-    'calls of some days': by('calls_account_time', ({ db, mine }) =>
-      listCalls(db, allOf(mine.id), { from: day(9), before: day(2) }, 50, place),
-    ),
-    'calls by every filter': sorted('calls_account_time', ({ db, mine }) =>
-      listCalls(
-        db,
-        allOf(mine.id),
-        {
-          model: 'bench-chat',
-          modality: 'chat',
-          status: 'succeeded',
-          keyId: mine.keyId,
-          from: day(9),
-          before: day(2),
-        },
-        50,
-        place,
-      ),
+    calls: by('calls_account_time', calls()),
+    'a later page of calls': by('calls_account_time', calls({}, place)),
+    'calls of a model': by('calls_account_time', calls({ model: 'bench-video' })),
+    'calls of a modality': by('calls_account_time', calls({ modality: 'image' }, place)),
+    'calls of a status': sorted('calls_account_time', calls({ status: 'failed' })),
+    'calls that run': sorted('calls_', calls({ status: 'running' })),
+    'calls of a key': by('calls_account_time', (scene) => calls({ keyId: scene.mine.keyId })(scene)),
+    'calls of some days': by('calls_account_time', calls(SOME_DAYS, place)),
+    'calls by every filter': sorted('calls_account_time', (scene) =>
+      calls({ ...EVERY_FILTER, keyId: scene.mine.keyId }, place)(scene),
     ),
     'a call': by('calls_pkey', ({ db, mine, call }) => findRecord(db, call, allOf(mine.id))),
     'some calls': sorted('calls_', ({ db, mine, call }) => findRecords(db, [call, newId('call')], allOf(mine.id))),
@@ -154,33 +151,23 @@ export const READS: Record<string, Record<string, Read>> = {
     'what an account can spend': sorted('grants_account', ({ db, mine }) => spendableCredits(db, mine.id)),
   },
   'an operator': {
-    'the newest accounts': by('on accounts', ({ db }) => findAccounts(db, { text: '', sort: 'newest' }, 50)),
-    'an account by its id': by('on accounts', ({ db, mine }) =>
-      findAccounts(db, { text: `acc_${mine.id.replaceAll('-', '')}`, sort: 'newest' }, 50),
+    'the newest accounts': by('on accounts', accounts({})),
+    'an account by its id': by('on accounts', (scene) =>
+      accounts({ text: `acc_${scene.mine.id.replaceAll('-', '')}` })(scene),
     ),
     // In the order of the index: in the worst case, a text that no address has, it reads every account.
-    'accounts by a part of their address, later': by('on accounts', ({ db }) =>
-      findAccounts(db, { text: '-7', sort: 'newest' }, 50, { key: null, id: newId('account') }),
-    ),
-    'accounts that owe': sorted('accounts_in_debt', ({ db }) =>
-      findAccounts(db, { text: '', sort: 'debt' }, 50, { key: 9, id: newId('account') }),
-    ),
-    'accounts that are suspended': by('accounts_suspended', ({ db }) =>
-      findAccounts(db, { text: '', sort: 'newest', standing: 'suspended' }, 50),
-    ),
+    'accounts by a part of their address, later': by('on accounts', accounts({ text: '-7' }, null)),
+    'accounts that owe': sorted('accounts_in_debt', accounts({ sort: 'debt' }, 9)),
+    'accounts that are suspended': by('accounts_suspended', accounts({ standing: 'suspended' })),
     actions: by('operator_actions_pkey', ({ db }) => listActions(db, {}, 50)),
     'actions on an account': sorted('operator_actions_account', ({ db, mine }) =>
       listActions(db, { accountId: mine.id }, 50),
     ),
-    'all calls': by('calls_pkey', ({ db }) => listAnyCalls(db, {}, 50, null)),
-    'all calls of an upstream, later': by('calls_pkey', ({ db }) =>
-      listAnyCalls(db, { upstream: 'none', from: day(9), before: day(2) }, 50, place, 100),
-    ),
-    'all calls that failed': by('calls_of_errors', ({ db }) =>
-      listAnyCalls(db, { status: 'failed', errorType: 'upstream_failed' }, 50, null),
-    ),
-    'the calls of an account': sorted('calls_account_time', ({ db, mine }) =>
-      listAnyCalls(db, { accountId: mine.id, upstream: 'none' }, 50, place),
+    'all calls': by('calls_pkey', anyCalls({})),
+    'all calls of an upstream, later': by('calls_pkey', anyCalls({ upstream: 'none', ...SOME_DAYS }, place, 100)),
+    'all calls that failed': by('calls_of_errors', anyCalls({ status: 'failed', errorType: 'upstream_failed' })),
+    'the calls of an account': sorted('calls_account_time', (scene) =>
+      anyCalls({ accountId: scene.mine.id, upstream: 'none' }, place)(scene),
     ),
     'the calls of the last day': sorted('calls_pkey', ({ db }) => tallyLastDay(db, 5)),
     'the hours of upstreams': sorted('calls_pkey', ({ db }) => upstreamHours(db)),

@@ -28,8 +28,7 @@ import { bodyOf, streamOf } from '../workers/upstreams/answer-bodies.ts'
 import { contextOf, routeTo } from '../workers/upstreams/sandbox-upstreams.ts'
 import { NO_SEAL } from '../../src/shared/chat/seal.ts'
 import { TEXT, answerOf } from './recorded/answers.ts'
-import { BRIEF, ODD } from './support/odd-answers.ts'
-import { SAID, VENDOR_STREAMS } from './support/vendor-streams.ts'
+import { BRIEF, ODD, SAID, VENDOR_STREAMS } from './recorded/vendor-streams.ts'
 
 const CALL = 'call_0123456789abcdef0123456789abcdef'
 const schema = { type: 'object', properties: { at: { type: 'string' } } }
@@ -190,7 +189,7 @@ async function expectWhole(dialect: Dialect, text: string, said: Omit<Read, 'usa
 
 describe('a stream of which events are missing', () => {
   for (const upstream of DIALECTS) {
-    const { events, end, isNeeded } = VENDOR_STREAMS[upstream]()
+    const { events, end, isNeeded } = VENDOR_STREAMS[upstream]
     const streamWithout = (removed: readonly Fields[]): string => {
       const left = events.filter((event) => !removed.includes(event))
       return streamOf(...events.filter((event) => left.includes(event) || isNeeded(event, left)), ...end)
@@ -269,9 +268,25 @@ describe('a recorded stream', () => {
       })
 })
 
+describe('a stream that fails', () => {
+  it("throws the error of OpenAI's SDK behind what had come", async () => {
+    const { events, end } = VENDOR_STREAMS.chat
+    const { text } = await served('chat', 'chat', streamOf(...events, ...end))
+    const refused: string[] = []
+    const send = (data: string) => refused.push(sseOf(data))
+    const error = { type: 'upstream_failed', code: 'upstream_failed', message: 'The upstream failed.', param: null }
+    WRITERS.chat()
+      .begin({ send } as unknown as EventStream)
+      .refuse({ ok: false, error })
+    const begun = text.slice(0, text.indexOf('\n\n', text.length / 2) + 2)
+    const failure: unknown = await OFFICIAL.chat(`${begun}${refused.join('')}`).catch((one: unknown) => one)
+    expect(failure).to.be.instanceOf(OpenAI.APIError).and.to.include({ type: 'upstream_failed' })
+  })
+})
+
 describe('an odd answer', () => {
-  for (const [why, upstream, events, expected] of ODD) {
-    for (const [dialect, brief] of Object.entries(expected) as [Dialect, string[]][]) {
+  for (const { why, upstream, events, expected } of ODD) {
+    for (const [dialect, brief] of expected) {
       it(`is what it means, and is counted once: ${why}, ${dialect} over ${upstream}`, async () => {
         const stream = streamOf(...events, '[DONE]')
         const { whole, tokens } = await served(dialect, upstream, stream)

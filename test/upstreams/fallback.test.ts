@@ -8,11 +8,10 @@ import { startGateway } from '../../scripts/harness/harness.ts'
 import { openingsOfDay } from '../../src/shared/operators/upstreams.ts'
 import { upstreamsOfLastHour } from '../../src/shared/reports/last-day.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
-import { PATIENCE_MS, seenWithin, until } from '../../scripts/harness/until.ts'
+import { until } from '../../scripts/harness/until.ts'
 import { prompted, recordOf } from '../../scripts/harness/calling.ts'
 import type { Listening } from '../workers/fetching/servers.ts'
 import { serve } from '../workers/fetching/servers.ts'
-import { startStream } from './support/streams.ts'
 import { FUNDS, aFundedAccount, ask, modelEntry } from './support/targets.ts'
 
 const MODALITIES = ['chat', 'image', 'video'] as const
@@ -22,7 +21,6 @@ type Modality = (typeof MODALITIES)[number]
 const MANNERS: Record<string, RequestListener> = {
   failing: (_request, response) => void response.writeHead(500).end('{}'),
   overloaded: (_request, response) => void response.writeHead(503).end('{}'),
-  limiting: (_request, response) => void response.writeHead(429, { 'retry-after': '120' }).end('{}'),
   resetting: (request) => void request.on('end', () => request.socket.resetAndDestroy()).resume(),
   refusing: (_request, response) => void response.writeHead(422).end('{}'),
   tooShort: (_request, response) =>
@@ -30,35 +28,13 @@ const MANNERS: Record<string, RequestListener> = {
   hanging: (request) => void request.resume(),
 }
 
-/** How many chats an upstream gets at once at most. */
-const LIMIT = 3
-
-/** An upstream that answers every chat 40 ms after it had as many at once as it may, and counts how many it had. */
-function counting() {
-  const seen = { now: 0, most: 0, all: 0 }
-  const answer: RequestListener = (request, response) => {
-    seen.all++
-    seen.most = Math.max(seen.most, ++seen.now)
-    request.resume()
-    const end = (): void => {
-      seen.now--
-      const choice = { index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices: [choice] }))
-    }
-    void seenWithin(() => seen.most >= LIMIT, PATIENCE_MS).then(() => setTimeout(end, 40))
-  }
-  return { seen, answer }
-}
-
 describe('a model of two upstreams', () => {
   let gateway: Gateway
   let account: TestAccount
   const servers: Record<string, Listening> = {}
-  const limited = counting()
 
   before(async () => {
-    for (const [name, manner] of Object.entries({ ...MANNERS, limited: limited.answer }))
-      servers[name] = await serve(manner)
+    for (const [name, manner] of Object.entries(MANNERS)) servers[name] = await serve(manner)
     gateway = await startGateway({ ACCOUNT_SHARE: '1' }, ({ upstreams, models }) => {
       const { sandbox } = upstreams
       const add = (id: string, modality: Modality, names: string[], more: object = {}) =>
@@ -77,7 +53,6 @@ describe('a model of two upstreams', () => {
           upstreams[first] = { protocol: 'openai', baseUrl: servers[manner]?.origin ?? 'http://127.0.0.1:9/v1' }
           add(manner, modality, [first, 'sandbox'])
         }
-        add('only', modality, ['sandbox'])
       }
       upstreams.ill = { protocol: 'openai', baseUrl: servers.failing!.origin }
       add('ill', 'chat', ['ill', 'sandbox'])
@@ -91,8 +66,6 @@ describe('a model of two upstreams', () => {
         ]
         models.push(modelEntry(`${id}-chat`, 'chat', entries))
       }
-      upstreams.limited = { protocol: 'openai', baseUrl: servers.limited!.origin, concurrency: LIMIT }
-      add('limited', 'chat', ['limited'])
       upstreams.narrow = { ...sandbox, concurrency: 1 }
       for (const modality of MODALITIES) add('narrow', modality, ['narrow'])
       add('narrow-and-hasty', 'chat', ['narrow'], { timeoutSeconds: 1 })
@@ -123,15 +96,13 @@ describe('a model of two upstreams', () => {
   }
 
   for (const modality of MODALITIES) {
-    for (const manner of ['unreachable', 'overloaded', 'limiting']) {
+    for (const manner of ['unreachable', 'overloaded']) {
       it(`is served by the second at once if the first is ${manner}, and charged once: ${modality}`, async () => {
         const prompt = prompted()
         const asked = manner === 'unreachable' ? () => 1 : requestsTo(manner)
-        const begunAt = performance.now()
         await expectServed(await call(manner, modality, prompt))
         expect(asked()).to.equal(1)
         expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-        expect(performance.now() - begunAt, 'nobody waits for the Retry-After of the first').to.be.below(60_000)
       })
     }
 
@@ -174,19 +145,6 @@ describe('a model of two upstreams', () => {
     }
   }
 
-  it('streams from the second if the first fails before its first chunk', async () => {
-    const stream = await startStream(
-      gateway,
-      account,
-      { protocol: 'openai', modality: 'chat' },
-      prompted('[answer Hello]'),
-      { more: { model: 'failing-chat' } },
-    )
-    await stream.ended
-    expect(stream.last()).to.equal('[DONE]')
-    expect(stream.content()).to.equal('Hello')
-  })
-
   describe('whose first finds the chat too long', () => {
     for (const stream of [false, true]) {
       it(`is served by a second that states a longer context: ${stream ? 'streamed' : 'whole'}`, async () => {
@@ -210,32 +168,6 @@ describe('a model of two upstreams', () => {
       expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
       expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
     })
-  })
-
-  describe('that names a time to retry', () => {
-    const pausesOf = (prompt: string): number[] => {
-      const times = gateway.sandbox.journal(prompt).map(({ at }) => new Date(at).getTime())
-      return times.slice(1).map((time, index) => time - times[index]!)
-    }
-
-    for (const [words, ms] of [
-      ['[status 429 retry-after 1]', 1000],
-      ['[status 503 retry-after-ms 700]', 700],
-    ] as const) {
-      it(`is obeyed, never too early, and asked three times: ${words}`, async () => {
-        const prompt = prompted(words)
-        const lastedMs = async (): Promise<number> => {
-          const begunAt = performance.now()
-          expect((await call('only', 'image', prompted())).status).to.equal(200)
-          return performance.now() - begunAt
-        }
-        const before = await lastedMs()
-        expect((await call('only', 'image', prompt)).status).to.equal(words.includes('429') ? 503 : 502)
-        const usualMs = Math.max(before, await lastedMs())
-        expect(pausesOf(prompt)).to.have.length(2)
-        for (const pause of pausesOf(prompt)) expect(pause).to.be.within(ms - 2, ms + 2500 + usualMs)
-      })
-    }
   })
 
   describe('whose first is failing', () => {
@@ -266,12 +198,6 @@ describe('a model of two upstreams', () => {
   })
 
   describe('with a limit of requests at once', () => {
-    it('never exceeds it, and serves all', async () => {
-      const replies = await Promise.all(Array.from({ length: 30 }, () => call('limited', 'chat', prompted())))
-      expect(replies.every(({ status }) => status === 200)).to.equal(true)
-      expect(limited.seen).to.deep.equal({ now: 0, most: LIMIT, all: 30 })
-    })
-
     it('counts all modalities together, but not the polls of a task', async () => {
       const prompt = prompted('[delay 60]')
       let most = 0

@@ -5,6 +5,7 @@ import type { CallRecord } from '../../src/shared/reports/call-records.ts'
 import { parseId } from '../../src/shared/platform/ids.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { prompted } from '../../scripts/harness/calling.ts'
+import type { TestAccount } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { get } from '../../scripts/harness/http.ts'
@@ -50,8 +51,8 @@ describe('a stream that is left', function () {
   })
 
   /** Begins a stream and leaves it after its last visible word. */
-  async function left(target: Target, prompt: string, asking: Asking = {}): Promise<ChatStream> {
-    const stream = await startStream(gateway, await aFundedAccount(gateway), target, prompt, asking)
+  async function left(target: Target, prompt: string, asking: Asking = {}, own?: TestAccount): Promise<ChatStream> {
+    const stream = await startStream(gateway, own ?? (await aFundedAccount(gateway)), target, prompt, asking)
     await until('all its words', () => stream.content().split(' ').length === 10)
     stream.leave()
     return stream
@@ -142,9 +143,16 @@ describe('a stream that is left', function () {
 
   it('is cancelled at its upstream at once if the model does not reason', async () => {
     const prompt = prompted(ENDLESS)
-    const stream = await left({ protocol: 'anthropic', modality: 'chat' }, prompt)
+    const account = await aFundedAccount(gateway)
+    const stream = await left({ protocol: 'anthropic', modality: 'chat' }, prompt, {}, account)
     await until('the upstream to be left', () => gateway.sandbox.open(prompt).aborted === 1, 10_000)
     expect(await endOf(stream)).to.include({ status: 'succeeded', outputTokens: countOf(stream) })
+    const { json } = await get(`${gateway.url}/v1/calls/${stream.headers.get('x-call-id')}`, account.key)
+    expect(json.choices[0]).to.deep.include({ finish_reason: 'cancelled' })
+    expect(json.choices[0].message.content).to.equal(stream.content())
+    expect(json.usage.balance)
+      .to.equal(FUNDS - json.usage.credits)
+      .and.to.be.below(FUNDS)
   })
 
   it('leaves the books balanced', () => expectBooksToBalance(gateway.db))

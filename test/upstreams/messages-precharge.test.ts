@@ -3,9 +3,9 @@ import { checkMessages } from '../../src/shared/chat/messages/check.ts'
 import { estimateMessages } from '../../src/shared/chat/messages/estimate.ts'
 import { FIELDS } from '../../src/shared/chat/messages/fields.ts'
 import type { Sent } from './support/holds.ts'
-import { holds } from './support/holds.ts'
+import { holds, lowered } from './support/holds.ts'
 import { messageBodies } from './support/message-bodies.ts'
-import { hostedIn, inputTokensOf, longCachesIn } from './support/message-bills.ts'
+import { hostedIn, inputTokensOf, longCachesIn } from './support/bills.ts'
 
 function check({ protocol, request, sent, allow, rules }: Sent): void {
   expect(sent.max_tokens, 'the limit of the output').to.equal(request.max_tokens)
@@ -23,11 +23,12 @@ function check({ protocol, request, sent, allow, rules }: Sent): void {
   expect(held, 'the input that is held').to.be.at.least(inputTokensOf(sent, 'partTokens' in rules))
 }
 
-holds('message', 'any field, block or tool of its body', {
+holds('message', 'is not passed by any field, block or tool of its body', {
   dialect: 'messages',
   protocols: ['openai', 'anthropic'],
   bodies: messageBodies,
   allowable: [...Object.keys(FIELDS.dearer), 'cache_control.ttl', 'thinking'],
-  parse: checkMessages,
+  parse: (body, model) => checkMessages(body, model).request,
+  limited: lowered,
   check,
 })

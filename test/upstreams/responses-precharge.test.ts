@@ -3,10 +3,9 @@ import { checkResponses } from '../../src/shared/chat/responses/check.ts'
 import { estimateResponses } from '../../src/shared/chat/responses/estimate.ts'
 import { FIELDS } from '../../src/shared/chat/responses/fields.ts'
 import type { Sent } from './support/holds.ts'
-import { holds } from './support/holds.ts'
+import { holds, lowered } from './support/holds.ts'
 import { responseBodies } from './support/response-bodies.ts'
-import { inputTokensOf } from './support/message-bills.ts'
-import { hostedToolsIn, modesIn, responseInputTokensOf } from './support/response-bills.ts'
+import { hostedToolsIn, inputTokensOf, modesIn, responseInputTokensOf } from './support/bills.ts'
 
 function check({ protocol, request, sent, allow, rules }: Sent): void {
   const limits = [sent.max_tokens, sent.max_completion_tokens, sent.max_output_tokens]
@@ -26,11 +25,12 @@ function check({ protocol, request, sent, allow, rules }: Sent): void {
   expect(estimateResponses(request, rules).input, 'the input that is held').to.be.at.least(billed)
 }
 
-holds('response', 'any field, item, part or tool of its body', {
+holds('response', 'is not passed by any field, item, part or tool of its body', {
   dialect: 'responses',
   protocols: ['openai', 'anthropic', 'responses'],
   bodies: responseBodies,
   allowable: [...Object.keys(FIELDS.dearer), 'reasoning.mode'],
-  parse: checkResponses,
+  parse: (body, model) => checkResponses(body, model).request,
+  limited: lowered,
   check,
 })

@@ -21,7 +21,6 @@ import { PRICES, FUNDS, aFundedAccount, ask, everyProtocol, modelEntry } from '.
 
 const MEGABYTE = 1024 * 1024
 const DAY_MS = 86_400_000
-const MEDIA_TTL_DAYS = 30
 
 /** A real video with so many megabytes of media after its header. */
 function largeVideo(megabytes: number): Buffer {
@@ -56,14 +55,11 @@ describe('results in a bucket', function () {
       LOG_LEVEL: 'fatal',
       STORAGE_URL: `s3://${s3.bucket}/results`,
       S3_ENDPOINT: s3.origin,
-      MEDIA_TTL_DAYS: String(MEDIA_TTL_DAYS),
     }
     gateway = await startGateway(settings, (catalogue) => {
       everyProtocol(catalogue)
       catalogue.upstreams.scripted = { protocol: 'replicate', baseUrl: scripted.origin }
-      catalogue.upstreams.linking = { ...catalogue.upstreams.replicate, results: 'link' }
       catalogue.models.push(modelEntry('large-video', 'video', [{ upstream: 'scripted', model: 'some/video' }]))
-      catalogue.models.push(modelEntry('linked-video', 'video', [{ upstream: 'linking', model: 'some/video' }]))
     })
   })
   afterEach(() => expectBooksToBalance(gateway.db))
@@ -186,38 +182,6 @@ describe('results in a bucket', function () {
     expect((await get(pathOf(reply))).status).to.equal(503)
     s3.failOn(() => false)
     expect((await get(`${gateway.url}/media/${'x'.repeat(32)}.mp4`)).status).to.equal(404)
-  })
-
-  it("stay at the upstream's own address if the operator wants that", async () => {
-    const kept = s3.objects.size
-    const reply = await video(prompted(), 'linked-video')
-    expect(addressOf(reply)).to.match(new RegExp(`^${gateway.sandbox.url}/files/`))
-    expect((await fetch(addressOf(reply))).headers.get('content-type')).to.equal('video/mp4')
-    expect(s3.objects.size).to.equal(kept)
-  })
-
-  it('are deleted when they are too old, with the rest of aborted uploads, and nothing else', async () => {
-    const [old, young] = [await video(prompted()), await video(prompted())]
-    s3.objects.get(keyOf(old))!.modified = new Date(Date.now() - MEDIA_TTL_DAYS * DAY_MS - 60_000)
-    s3.objects.set('results/not-ours.txt', {
-      bytes: Buffer.from('x'),
-      contentType: 'text/plain',
-      modified: new Date(0),
-    })
-    s3.uploads.set('left', {
-      key: 'results/x',
-      contentType: 'video/mp4',
-      parts: new Map(),
-      initiated: new Date(Date.now() - 2 * DAY_MS),
-    })
-    // A worker deletes them at its first run.
-    await gateway.stopWorker()
-    await gateway.startWorker()
-    await until('the sweep', () => !s3.objects.has(keyOf(old)) && !s3.uploads.has('left'))
-    expect(s3.objects.has(keyOf(young))).to.equal(true)
-    expect(s3.objects.has('results/not-ours.txt')).to.equal(true)
-    expect((await get(pathOf(old))).status).to.equal(404)
-    expect((await get(pathOf(young))).status).to.equal(302)
   })
 })
 

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import type { Redis } from 'ioredis'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
-import { Calls } from '../../src/shared/calls/calls.ts'
 import { auditActive } from '../../src/shared/ledger/audit.ts'
 import { createAudits } from '../../src/shared/metrics/audits.ts'
 import { newId } from '../../src/shared/platform/ids.ts'
@@ -12,6 +11,7 @@ import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { testRedis } from '../../scripts/harness/redis.ts'
 import { readableLog } from '../support/log-lines.ts'
+import { anOrder, verbs } from '../shared/calls/opening.ts'
 
 const NOON = 1_800_000_000_000
 
@@ -35,28 +35,7 @@ describe('the auditor', () => {
   /** An account with a grant and this many calls: one entry for the grant, one for each call. */
   async function active(calls = 1): Promise<TestAccount> {
     const account = await anAccount(db, 1000)
-    const verbs = new Calls(db, { resultSeconds: 60, maxOutstanding: 1000 })
-    for (let call = 0; call < calls; call++) {
-      await verbs.open({
-        id: newId('call'),
-        accountId: account.id,
-        keyId: account.keyId,
-        modality: 'image',
-        model: 'image',
-        catalogueVersion: 1,
-        price: { credits: 10 },
-        amount: 10,
-        estimate: null,
-        deadlineSeconds: 600,
-        requestId: 'test',
-        replyTo: 'nobody',
-        idempotency: null,
-        requestHash: null,
-        requestBytes: 100,
-        secretVersion: 1,
-        address: null,
-      })
-    }
+    for (let call = 0; call < calls; call++) await verbs(db).open(anOrder(account, 10))
     return account
   }
 

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../../scripts/folders.ts'
 import { saying, streaming } from '../../upstreams/support/scripted.ts'
-import { VENDOR_STREAMS } from '../../upstreams/support/vendor-streams.ts'
+import { VENDOR_STREAMS } from '../../upstreams/recorded/vendor-streams.ts'
 import { streamOf } from '../../workers/upstreams/answer-bodies.ts'
 import { useAccount, useGateway, useScripted } from '../../support/gateway.ts'
 

@@ -1,14 +1,12 @@
 /**
- * Answers of upstreams, by names of the form VENDOR-CASE, in answers.txt. There a line `=== NAMES KIND OPTIONS` begins
- * an answer: a `stream` or a `whole` one, of status 200 and its usual content type unless the options name others
- * (`-`: none). `gzip`, `crlf` and `latin1` are how it is encoded, `bare` omits the names of its events. A whole answer
- * is a line of JSON. Each line of a stream is the data of an event, or one of WRITTEN; `words` repeats a line for each
- * word of the text (`$`) with its number (`#`).
+ * Answers of upstreams, by names of the form VENDOR-CASE, in answers.txt, and irregular ones in wrong-answers.txt.
+ * There a line `=== NAMES KIND OPTIONS` begins an answer: a `stream` or a `whole` one, of status 200 and its usual
+ * content type unless the options name others (`-`: none). `gzip`, `crlf` and `latin1` are how it is encoded, `bare`
+ * omits the names of its events. A whole answer is a line of JSON. Each line of a stream is the data of an event, or
+ * one of WRITTEN; `words` repeats a line for each word of the text (`$`) with its number (`#`).
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { root } from '../../../scripts/folders.ts'
+import { blocksIn } from '../../support/blocks.ts'
 import { PIXEL } from '../../support/pixel.ts'
 
 /** What most of them say, and report to have used where it is streamed. */
@@ -77,6 +75,9 @@ function written(line: string): string {
   return `data: ${line}\n\n`
 }
 
+/** The text of a stream of such lines. */
+export const streamOf = (...lines: string[]): string => lines.map(written).join('')
+
 /** A whole answer of OpenAI's kind with the text. */
 const said = (usage: string): string =>
   '{"id":"chatcmpl-mock","object":"chat.completion","created":1790000000,"model":"up","choices":[{"index":0,' +
@@ -85,12 +86,17 @@ const said = (usage: string): string =>
 type Entry = { kind: Kind; options: string[]; lines: string[] }
 
 const entries = new Map<string, Entry>()
-for (const block of readFileSync(join(root, 'test/upstreams/recorded/answers.txt'), 'utf8').split(/^=== /m).slice(1)) {
-  const [head = '', ...lines] = block.trimEnd().split('\n')
+for (const { head, lines } of ['answers', 'wrong-answers'].flatMap((file) =>
+  blocksIn(`test/upstreams/recorded/${file}.txt`),
+)) {
   const [, names = '', kind, options = ''] = /^(.*?) (stream|whole)(.*)$/.exec(head)!
   for (const name of names.split(' '))
     entries.set(`${name} ${kind}`, { kind: kind as Kind, options: options.trim().split(' '), lines })
 }
+
+/** The names of the answers that have such a name and kind. */
+export const namesLike = (form: RegExp): string[] =>
+  [...entries.keys()].filter((name) => form.test(name)).map((name) => name.split(' ')[0]!)
 
 const TYPES: Record<Kind, string> = { stream: 'text/event-stream', whole: 'application/json' }
 
@@ -112,7 +118,7 @@ export function answerOf(name: string, preferred: Kind, fields: Record<string, s
       .replaceAll(/\{\{(\w+)\}\}/g, (_all, field: string) => fields[field]!),
   )
   let text = kind === 'whole' ? lines.join('\n').replace(/^said ?(.*)$/, (_all, usage: string) => said(usage)) : ''
-  if (kind === 'stream') text = lines.map(written).join('')
+  if (kind === 'stream') text = streamOf(...lines)
   if (is('bare')) text = text.replaceAll(/^event: .*\n/gm, '')
   if (is('crlf')) text = text.replaceAll('\n', '\r\n')
   const bytes = Buffer.from(text, is('latin1') ? 'latin1' : 'utf8')

@@ -42,6 +42,7 @@ const MANNERS: Record<string, Manner> = {
   'openai-close-mid': { end: 'close' },
   // Longer than the 15 s after which a gateway gives a sign of life.
   'openai-slow-long': { eachMs: 850 },
+  'openai-late': { waitMs: 16_500 },
   'openai-silent': { silentMs: 16_500 },
   'openai-image-slow': { waitMs: 16_500 },
 }

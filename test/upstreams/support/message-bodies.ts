@@ -3,13 +3,11 @@
  * upstream bills apart.
  */
 import fc from 'fast-check'
-import { IMAGE_BYTES } from './billing.ts'
-import { json, now, schema, text, word } from './random-texts.ts'
+import { IMAGE_BYTES, json, name, now, schema, seldom, text, word } from './random-texts.ts'
 
 /** A body of the Messages API. */
 export type MessageBody = Record<string, unknown>
 
-const name = word.map((one) => one.slice(0, 100) || 'f')
 const mark = now(fc.constantFrom({ type: 'ephemeral' }, { type: 'ephemeral', ttl: '5m' }))
 /** A mark of a cache that is written at double its price, seldom. */
 const anyMark = fc.oneof(
@@ -177,17 +175,6 @@ export const DEARER = {
 }
 /** What no field of the API may do to the limit of the output. */
 const ELSEWHERE = { n: fc.nat(8), max_completion_tokens: fc.nat(), max_output_tokens: fc.nat(), models: fc.array(word) }
-
-const seldom = (fields: Record<string, fc.Arbitrary<unknown>>, weight: number): fc.Arbitrary<object> =>
-  fc.oneof(
-    { weight: 10 - weight, arbitrary: fc.constant({}) },
-    {
-      weight,
-      arbitrary: fc
-        .constantFrom(...Object.keys(fields))
-        .chain((key) => fields[key]!.map((value) => ({ [key]: value }))),
-    },
-  )
 
 /** Bodies of which most are accepted by a model that prices documents. */
 export const messageBodies: fc.Arbitrary<MessageBody> = fc

@@ -2,8 +2,9 @@
  * Random texts and JSON values of request bodies, for fast-check.
  */
 import fc from 'fast-check'
-import { IMAGE_BYTES } from './billing.ts'
 
+/** The bytes of a picture. */
+export const IMAGE_BYTES = 'iVBORw0KGgoA'.repeat(300)
 /** A picture as a `data:` URI. */
 export const PICTURE = `data:image/png;base64,${IMAGE_BYTES}`
 
@@ -56,3 +57,16 @@ export const now = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined |
   )
 /** A cache mark, seldom. */
 export const cached = now(fc.constant({ type: 'ephemeral' }))
+/** A name of a tool. */
+export const name = word.map((one) => one.slice(0, 100) || 'f')
+/** One of these fields, in so many of ten bodies. */
+export const seldom = (fields: Record<string, fc.Arbitrary<unknown>>, weight: number): fc.Arbitrary<object> =>
+  fc.oneof(
+    { weight: 10 - weight, arbitrary: fc.constant({}) },
+    {
+      weight,
+      arbitrary: fc
+        .constantFrom(...Object.keys(fields))
+        .chain((key) => fields[key]!.map((value) => ({ [key]: value }))),
+    },
+  )

@@ -3,9 +3,8 @@
  * that an upstream bills apart.
  */
 import fc from 'fast-check'
-import { PICTURE, json, now, schema, text, word } from './random-texts.ts'
+import { PICTURE, json, name, now, schema, seldom, text, word } from './random-texts.ts'
 
-const name = word.map((one) => one.slice(0, 100) || 'f')
 const of = (type: string, fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<object> =>
   fc.record({ type: fc.constant(type), ...fields })
 const id = { id: now(word), status: now(fc.constant('completed')) }
@@ -142,17 +141,6 @@ const DEARER = {
 }
 /** What no field of the API may do to the limit of the output. */
 const ELSEWHERE = { n: fc.nat(8), max_tokens: fc.nat(), max_completion_tokens: fc.nat(), messages: fc.array(json) }
-
-const seldom = (fields: Record<string, fc.Arbitrary<unknown>>, weight: number): fc.Arbitrary<object> =>
-  fc.oneof(
-    { weight: 10 - weight, arbitrary: fc.constant({}) },
-    {
-      weight,
-      arbitrary: fc
-        .constantFrom(...Object.keys(fields))
-        .chain((key) => fields[key]!.map((value) => ({ [key]: value }))),
-    },
-  )
 
 /** Bodies of which most are accepted by a model that prices documents. */
 export const responseBodies: fc.Arbitrary<Record<string, unknown>> = fc

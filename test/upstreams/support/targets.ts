@@ -63,7 +63,7 @@ const priceOf = (modality: Asked): object =>
     : { credits: PRICES[modality] }
 
 /** The models whose names begin so have upstreams of their own, whose keys are refused without harm to others. */
-export const APART = ['quota-', 'limited-', 'passing-'] as const
+export const APART = ['quota-', 'limited-'] as const
 
 /** An entry of the catalogue's models. */
 export const modelEntry = (

@@ -136,16 +136,6 @@ describe('the mail worker', () => {
       await during(async () => void (await mailbox.of(email)))
     })
 
-    it('mails that a flush of Redis lost right after the registration, by the sweep', async () => {
-      const { email } = await aPerson(web)
-      await until('the job is there', async () => (await queues.queues.queue('mail').getJobCounts('wait')).wait! > 0)
-      await queues.redis.flushdb()
-      await during(async () => {
-        await enqueueDueMails({ db: web.db, queues: queues.queues }, 0)
-        await mailbox.of(email)
-      })
-    })
-
     it('mails that waited for their next attempt when Redis was flushed, by the sweep', async () => {
       const { email } = await aPerson(web)
       mailbox.refuse({ at: 'RCPT', code: 451, text: 'later' })

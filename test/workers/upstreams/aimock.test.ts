@@ -20,7 +20,7 @@ import type {
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
 import type { Upstreams } from '../../../src/workers/upstreams/registry.ts'
 import { PIXEL, PIXEL_URI } from '../../support/pixel.ts'
-import { chatOf, choiceOf, contextOf, drained, failureOf, promptOf, routeTo, uploading } from './sandbox-upstreams.ts'
+import { chatOf, choiceOf, contextOf, drained, promptOf, routeTo, uploading } from './sandbox-upstreams.ts'
 
 const CLIP = readFileSync(`${root}/test/workers/storage/fixtures/plain.mp4`)
 
@@ -96,24 +96,6 @@ describe('the adapters over aimock', () => {
           expect(JSON.parse(called!.function.arguments)).to.deep.equal(args)
         }
       })
-
-      it('that are refused, rate-limited, garbage, or cut off', async () => {
-        const failing = async (
-          ...[answer, more]: Parameters<LLMock['onMessage']> extends [unknown, ...infer R] ? R : never
-        ) => {
-          const prompt = promptOf('aimock')
-          mock.onMessage(prompt, answer, more)
-          return await failureOf(whole(protocol, chatOf(prompt)))
-        }
-        const error = { message: 'no', type: 'invalid_request_error' }
-        expect(await failing({ error, status: 400 })).to.include({ kind: 'rejected', status: 400 })
-        const slower = { error: { message: 'slow down', type: 'rate_limit_error' }, status: 429, retryAfter: 1 }
-        expect(await failing(slower)).to.include({ kind: 'rate_limited', retryAfterMs: 1000 })
-        expect(await failing({ content: 'x' }, { chaos: { malformedRate: 1 } })).to.include({ kind: 'unknown' })
-        const cut = promptOf('aimock')
-        mock.onMessage(cut, { content: 'This never comes to its end' }, { chunkSize: 4, truncateAfterChunks: 3 })
-        expect(await failureOf(streamed(protocol, chatOf(cut)))).to.include({ kind: 'unknown' })
-      })
     })
 
   it("pass on Claude's thinking, and a conversation with tools", async () => {
@@ -180,17 +162,5 @@ describe('the adapters over aimock', () => {
     expect(Buffer.from(await got.arrayBuffer()).equals(CLIP)).to.equal(true)
     expect(file.headers).to.include({ authorization: 'Bearer made-up' })
     expect(await endOf({ id: 'v2', status: 'failed', error: 'no' })).to.include({ state: 'failed' })
-  })
-
-  it('refuse the addresses of the internet that it returns as fal', async () => {
-    const prompt = promptOf('aimock')
-    mock.onFalImage('fal-ai/flux', { image: { url: 'https://example.com/x.png' } })
-    const adapter = upstreams.adapterOf('fal').image as TaskMediaAdapter
-    expect(await failureOf(adapter.submit({ prompt }, at('fal', 'fal-ai/flux')))).to.include({ kind: 'unknown' })
-    expect(mock.getLastRequest()).to.have.nested.property('response.status', 200)
-  })
-
-  it('get no image of OpenRouter from it', async () => {
-    await failureOf(pictureOf('openrouter', promptOf('aimock')))
   })
 })

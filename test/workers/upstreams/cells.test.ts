@@ -15,15 +15,12 @@ import { responsesBody } from '../../../src/shared/chat/responses/fields.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import type { Fields } from '../../../src/shared/platform/fields.ts'
 import type { ChatRequest } from '../../../src/shared/requests/requests.ts'
-import { ANTHROPIC_CHAT } from '../../../src/workers/upstreams/anthropic/chat.ts'
-import { OPENAI_CHAT } from '../../../src/workers/upstreams/openai/chat.ts'
 import { asked } from '../../../src/workers/upstreams/protocol.ts'
-import { RESPONSES_CHAT } from '../../../src/workers/upstreams/responses/chat.ts'
-import type { Sample } from './cell-samples/sample.ts'
-import { SAMPLES, TEXT_FILES } from './cell-samples/samples.ts'
+import type { Sample } from './cell-samples.ts'
+import { SAMPLES, TEXT_FILES } from './cell-samples.ts'
 import { contextOf, routeTo } from './sandbox-upstreams.ts'
+import { PARTS } from './translated.ts'
 
-const PARTS = { openai: OPENAI_CHAT, openrouter: OPENAI_CHAT, anthropic: ANTHROPIC_CHAT, responses: RESPONSES_CHAT }
 const PROTOCOLS = Object.keys(CHAT_PROTOCOLS) as ChatProtocol[]
 
 const MODEL = {
@@ -69,7 +66,7 @@ const contains = (value: unknown, part: unknown): boolean =>
 
 /** What the cell of a field promises holds for what is sent, or for the refusal. */
 function check(dialect: Dialect, sample: Sample, protocol: ChatProtocol, cell: Cell | 'native'): unknown {
-  const { body, feature, field, at = field, wire = {} } = sample
+  const { body, feature, at, wire } = sample
   const spoken = CHAT_PROTOCOLS[protocol].dialect
   const refused = refusalOf(dialect, body, protocol)
   expect(refused).to.equal(cell === 'refused' ? at : null)

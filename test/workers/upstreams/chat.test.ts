@@ -20,13 +20,6 @@ import type { World } from './sandbox-upstreams.ts'
 
 const PROTOCOLS: Protocol[] = ['openai', 'anthropic', 'responses', 'openrouter']
 
-const TOOLS = [
-  {
-    type: 'function',
-    function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
-  },
-]
-
 /** The outcome of a chat with a steering word, whole or streamed; null: it succeeds. */
 const OUTCOMES: [words: string, whole: FailureKind | null, streamed: FailureKind | null][] = [
   ['[status 400]', 'rejected', 'rejected'],
@@ -106,30 +99,6 @@ for (const protocol of PROTOCOLS) {
       })
     }
 
-    it('reassembles characters that the network splits', async () => {
-      const { events } = await drained((take) =>
-        chat.streamChat(chatOf('[cut-mid-char]'), world.context(protocol), take),
-      )
-      expect(textOf(events)).to.contain('Grüße, 你好 und 😀')
-    })
-
-    for (const [words, about] of [
-      ['[no-usage]', 'none'],
-      ['[usage-negative]', 'negative'],
-    ] as const) {
-      it(`ignores the usage if the upstream reports ${about}`, async () => {
-        expect(await chat.chat(chatOf(words), world.context(protocol))).to.have.property('usage', null)
-        const { events, error } = await drained((take) => chat.streamChat(chatOf(words), world.context(protocol), take))
-        expect(error).to.equal(null)
-        expect(events.map(({ type }) => type)).to.not.include('usage')
-      })
-    }
-
-    it('reports that the answer was cut by max_tokens', async () => {
-      const result = await chat.chat(chatOf('[tokens 50]', { max_tokens: 5 }), world.context(protocol))
-      expect(choiceOf(result).finish_reason).to.equal('length')
-    })
-
     it('keeps what fits of an answer that is too long', async () => {
       const { answer, usage, isCut } = await chat.chat(chatOf('[big 5]'), world.context(protocol))
       expect([isCut, usage]).to.deep.equal([true, null])
@@ -142,20 +111,6 @@ for (const protocol of PROTOCOLS) {
       expect(textOf(events).length).to.be.above(15_000_000)
     })
 
-    it('passes a tool call on, whole and streamed', async () => {
-      const request = chatOf('[tool]', { tools: TOOLS })
-      const { message, finish_reason: finish } = choiceOf(await chat.chat(request, world.context(protocol)))
-      expect(finish).to.equal('tool_calls')
-      expect(message.tool_calls?.[0]).to.deep.nested.include({ type: 'function', 'function.name': 'weather' })
-      expect(JSON.parse(message.tool_calls![0]!.function.arguments)).to.deep.equal({ city: 'sandbox' })
-
-      const { events } = await drained((take) => chat.streamChat(request, world.context(protocol), take))
-      const pieces = choicesOf(events).flatMap(({ delta }) => (delta.tool_calls ?? []) as Message['tool_calls'][])
-      expect(pieces.map((piece) => piece.function?.arguments ?? '').join('')).to.equal('{"city":"sandbox"}')
-      expect(pieces[0]).to.deep.nested.include({ index: 0, 'function.name': 'weather' })
-      expect(choicesOf(events).at(-1)!.finish_reason).to.equal('tool_calls')
-    })
-
     for (const words of ['[error-after 2]', '[reset-after 2]']) {
       it(`fails after the chunks so far when the stream ends by ${words}`, async () => {
         const { events, error } = await drained((take) =>
@@ -165,17 +120,6 @@ for (const protocol of PROTOCOLS) {
         expect(error?.kind).to.be.oneOf(['unknown', 'overloaded'])
       })
     }
-
-    it('reads how long to wait, in seconds or milliseconds, and waits at most a minute', async () => {
-      const waits = await Promise.all(
-        ['retry-after 3', 'retry-after-ms 250', 'retry-after 4000'].map(
-          async (words) =>
-            (await failureOf(chat.chat(chatOf(promptOf(`[status 429 ${words}]`)), world.context(protocol))))
-              .retryAfterMs,
-        ),
-      )
-      expect(waits).to.deep.equal([3000, 250, 60_000])
-    })
 
     it('disconnects at once when its signal aborts, before and within a stream', async () => {
       const prompt = promptOf('[chunks 50 20]')
@@ -218,8 +162,6 @@ for (const protocol of PROTOCOLS) {
     })
   })
 }
-
-type Message = { tool_calls: { index: number; id?: string; function?: { name?: string; arguments?: string } } }
 
 describe('chat with a silent upstream', () => {
   let world: World

@@ -64,17 +64,6 @@ describe('the health of an upstream', () => {
     })
   }
 
-  it('reports each circuit that opens, once', async () => {
-    const opened: string[] = []
-    const told = createHealth(
-      1,
-      { failures: 2, coolDownMs: COOL_DOWN_MS, stillWorksMs: NEVER_MS },
-      { opened: (upstream) => opened.push(upstream), works: async () => {}, stillWorks: () => {} },
-    )
-    await failTimes(told, 3, 'unknown')
-    expect(opened).to.deep.equal(['a'])
-  })
-
   it('reports the first success, and the first after each opening, until it is taken', async () => {
     const told: string[] = []
     let isTaken = true
@@ -184,15 +173,6 @@ describe('the concurrency of an upstream', () => {
     expect(most).to.equal(3)
     expect(order).to.deep.equal(Array.from({ length: 20 }, (_, at) => at))
     expect(health.snapshot()).to.deep.equal([{ upstream: 'a', state: 'closed', inFlight: 0, waiting: 0 }])
-  })
-
-  it('shows how many run and how many wait', async () => {
-    const health = createHealth(1)
-    const { work, end } = held()
-    const all = [1, 2, 3].map(() => health.during(upstreamOf(2), never, work))
-    expect(health.snapshot()[0]).to.include({ inFlight: 2, waiting: 1 })
-    end()
-    await Promise.all(all)
   })
 
   it('is not held by requests that were aborted or that failed', async () => {

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { Route } from '../../../src/shared/catalogue/catalogue.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import { statusFailure } from '../../../src/workers/upstreams/failures.ts'
+import { blocksIn } from '../../support/blocks.ts'
 import { quotedWords, storedWords } from '../../../src/workers/upstreams/quoted-words.ts'
 
 const KEY = 'house-key'
@@ -12,6 +13,13 @@ const ABOUT = {
   model: 'opus',
 }
 
+/** Sentences of upstreams: those that stay, and what becomes of others, by what they lose. */
+const WORDS = blocksIn('test/upstreams/recorded/words.txt')
+const KEPT = WORDS.find(({ head }) => head === 'kept')!.lines
+const LOST = WORDS.filter(({ lines }) => lines.length === 2).map(
+  ({ head, lines }) => [head, ...lines] as [string, string, string],
+)
+
 const told = (message: string, status = 400): string | null =>
   quotedWords(
     statusFailure(status, {}, JSON.stringify({ error: { type: 'invalid_request_error', message } })),
@@ -20,41 +28,13 @@ const told = (message: string, status = 400): string | null =>
   )
 
 describe("an upstream's words about a request", () => {
-  for (const sentence of [
-    'context_management: Extra inputs are not permitted',
-    "messages.1.role: Input should be 'user' or 'assistant'",
-    'max_tokens: 128000 > 8192, which is the maximum allowed number of output tokens for opus',
-    'input length and `max_tokens` exceed context limit: 20000 + 128000 > 131072, decrease input length',
-    'prompt is too long: 210000 tokens > 200000 maximum',
-    'Unexpected value(s) `context-management-2025-06-27` for the `anthropic-beta` header.',
-    'tools.10.custom.input_schema.properties.a: JSON schema is invalid',
-    "tools.0: Input tag 'x' found using 'type' does not match: 'bash_20250124', 'text_editor_20250728'",
-    'messages.2: `tool_use` ids were found without `tool_result` blocks: toolu_01AbCdEfGhIjKlMnOp',
-    'Could not fetch https://example.com/a.png',
-    'thinking.enabled.budget_tokens: Input should be greater than or equal to 1024',
-  ]) {
+  for (const sentence of KEPT) {
     it(`stay as they are, so that a client can mend its request: ${sentence}`, () => {
       expect(told(sentence)).to.equal(sentence)
     })
   }
 
-  for (const [what, sentence, wanted] of [
-    ['a key', 'Wrong x-api-key: sk-ant-api03-AAAA for it', 'Wrong x-api-key: […] for it'],
-    ["the operator's key", `The key ${KEY} may not do this`, 'The key […] may not do this'],
-    ['an address', 'POST https://eu.vendor.example/v1/x?key=1 failed', 'POST […] failed'],
-    ['the name of a host', 'upstream api.vendor.com/v1 and db.internal:5432 said no', 'upstream […] and […] said no'],
-    ['an address in a network', 'at 10.0.0.5:8000 or vllm:8000 or [fd00::1:2:3]:80', 'at […] or […] or […]'],
-    ['an e-mail address', 'ask jane.doe@acme.example', 'ask […]'],
-    ['an organisation', "organization 'acme corp' has disabled it", 'organization […] has disabled it'],
-    [
-      'an organisation that is not quoted',
-      'Organization Acme Corp has disabled it',
-      'Organization […] has disabled it',
-    ],
-    ['the id of an account', 'for org-a1b2c3 in account_id "77"', 'for […] in account_id […]'],
-    ['a number of a request', 'see 0b7d7c3e-8f1a-4e9e-9d55-0a1b2c3d4e5f', 'see […]'],
-    ['the name of the model', 'tokens for claude-opus-5-5-eu.', 'tokens for opus.'],
-  ] as const) {
+  for (const [what, sentence, wanted] of LOST) {
     it(`lose ${what} that the client has not written`, () => {
       expect(told(sentence)).to.equal(wanted)
     })

@@ -1,9 +1,6 @@
 import { expect } from 'chai'
-import { PROTOCOLS } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Protocol, Route } from '../../../src/shared/catalogue/catalogue.ts'
-import type { Modality } from '../../../src/shared/terms/kinds.ts'
-import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
-import type { ChatAdapter, DirectMediaAdapter, TaskMediaAdapter } from '../../../src/workers/upstreams/adapter.ts'
+import type { ChatAdapter } from '../../../src/workers/upstreams/adapter.ts'
 import {
   callerUntil,
   chatOf,
@@ -16,33 +13,6 @@ import {
 } from './sandbox-upstreams.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { World } from './sandbox-upstreams.ts'
-
-describe('the registry of adapters', () => {
-  it('has what the documentation promises for every protocol', async () => {
-    const world = await startWorld()
-    const served = Object.fromEntries(
-      PROTOCOLS.map((protocol) => [
-        protocol,
-        (['chat', 'image', 'video'] satisfies Modality[])
-          .filter((modality) => world.upstreams.adapterOf(protocol)[modality] !== undefined)
-          .join(' '),
-      ]),
-    )
-    expect(served).to.deep.equal({
-      openai: 'chat image video',
-      anthropic: 'chat',
-      responses: 'chat',
-      fal: 'image video',
-      replicate: 'image video',
-      openrouter: 'chat image video',
-    })
-    const route = routeTo('anthropic', 'http://x.test')
-    expect(() => world.upstreams.adapterFor(route, 'video'))
-      .to.throw(UpstreamError)
-      .with.property('kind', 'rejected')
-    await world.close()
-  })
-})
 
 describe('the attempts of a call', () => {
   let world: World
@@ -71,19 +41,10 @@ describe('the attempts of a call', () => {
     expect(model).to.equal('second')
   })
 
-  it('go to the next upstream if one is overloaded', async () => {
-    expect(
-      (await tryChat([sandboxRoute('openai', 'refusing'), sandboxRoute('openai', 'second')], promptOf('x'))).model,
-    ).to.equal('second')
-  })
-
   it('return to the only upstream up to the limit', async () => {
-    const route = sandboxRoute()
-    expect((await tryChat([route], promptOf('[fail-times 2 503]'))).model).to.equal('m')
-    expect(await failureOf(tryChat([sandboxRoute()], promptOf('[fail-times 3 503]')))).to.include({
-      kind: 'overloaded',
-      status: 503,
-    })
+    expect((await tryChat([sandboxRoute()], promptOf('[fail-times 2 503]'))).model).to.equal('m')
+    const failure = await failureOf(tryChat([sandboxRoute()], promptOf('[fail-times 3 503]')))
+    expect(failure).to.include({ kind: 'overloaded', status: 503 })
   })
 
   it('wait as long as they are asked to', async () => {
@@ -92,53 +53,6 @@ describe('the attempts of a call', () => {
       kind: 'rate_limited',
     })
     expect(Date.now() - began).to.be.at.least(120)
-  })
-
-  it('send a chat with an unknown outcome once more, and never a third time', async () => {
-    expect((await tryChat([sandboxRoute()], promptOf('[fail-times 1 500]'))).model).to.equal('m')
-    const prompt = promptOf('[reset]')
-    expect(await failureOf(tryChat([sandboxRoute()], prompt))).to.include({ kind: 'unknown' })
-    expect(world.sandbox.billed(prompt).total).to.equal(2)
-  })
-
-  it('never send media with an unknown outcome again', async () => {
-    for (const words of ['[reset]', '[garbage]', '[truncated]']) {
-      const picture = promptOf(words)
-      const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
-      const routes = [sandboxRoute(), sandboxRoute()]
-      await failureOf(
-        world.upstreams.tryRoutes({ modality: 'image', routes }, callerUntil(signal), (route) =>
-          image.generate({ prompt: picture }, contextOf(route)),
-        ),
-      )
-      expect(world.sandbox.billed(picture).total, words).to.equal(1)
-
-      const film = promptOf(words)
-      const video = world.upstreams.adapterOf('fal').video as TaskMediaAdapter
-      await failureOf(
-        world.upstreams.tryRoutes(
-          { modality: 'video', routes: [sandboxRoute('fal'), sandboxRoute('fal')] },
-          callerUntil(signal),
-          (route) => video.submit({ prompt: film }, contextOf(route)),
-        ),
-      )
-      expect(world.sandbox.billed(film).total, words).to.equal(1)
-    }
-  })
-
-  it('end at once with what a retry cannot solve', async () => {
-    const prompt = promptOf('[status 422]')
-    expect(await failureOf(tryChat([sandboxRoute(), sandboxRoute()], prompt))).to.include({ kind: 'rejected' })
-    expect(world.sandbox.journal(prompt)).to.have.length(1)
-  })
-
-  it('ask each upstream once where the quota is spent, the key refused or the model gone', async () => {
-    for (const words of ['[quota]', '[status 401]', '[status 404]']) {
-      const prompt = promptOf(words)
-      const error = await failureOf(tryChat([sandboxRoute(), sandboxRoute()], prompt))
-      expect(error, words).to.include({ kind: 'not_served' })
-      expect(world.sandbox.journal(prompt), words).to.have.length(2)
-    }
   })
 
   it('end when a stream has begun, which must not contain two answers', async () => {
@@ -183,10 +97,6 @@ describe('the attempts of a call', () => {
     })
     expect(tried).to.equal(1)
     expect(await failureOf(tryChat([sick], promptOf('x')))).to.include({ kind: 'not_sent' })
-  })
-
-  it('need an upstream', async () => {
-    expect(await failureOf(tryChat([], 'x'))).to.include({ kind: 'rejected' })
   })
 
   it('pass on at once what is not a failure of an upstream', async () => {

@@ -12,7 +12,13 @@ import { RESPONSES_CHAT } from '../../../src/workers/upstreams/responses/chat.ts
 import { eventsIn, streamOf } from './answer-bodies.ts'
 import { contextOf, routeTo } from './sandbox-upstreams.ts'
 
-const PARTS = { openai: OPENAI_CHAT, openrouter: OPENAI_CHAT, anthropic: ANTHROPIC_CHAT, responses: RESPONSES_CHAT }
+/** The parts of each protocol that serves chats. */
+export const PARTS = {
+  openai: OPENAI_CHAT,
+  openrouter: OPENAI_CHAT,
+  anthropic: ANTHROPIC_CHAT,
+  responses: RESPONSES_CHAT,
+}
 /** The protocols that serve chats. */
 export type Protocol = keyof typeof PARTS
 const account = newId('account')

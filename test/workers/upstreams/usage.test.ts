@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Fields } from '../../../src/shared/platform/fields.ts'
+import { blocksIn } from '../../support/blocks.ts'
 import {
   anthropicUsage,
   inputUsage,
@@ -11,69 +12,21 @@ import {
 } from '../../../src/workers/upstreams/usage.ts'
 
 describe('the usage that an upstream reports', () => {
-  const PROMPT = { prompt_tokens: 2000, completion_tokens: 17, total_tokens: 2017 }
+  /** What providers report: of a chat, with what that is, or as the only input of an answer. */
+  const reported = (kind: 'chat' | 'input') =>
+    blocksIn('test/upstreams/recorded/usages.txt').flatMap(({ head, lines }) => {
+      const [name, of] = head.split(' ')
+      return of === kind ? [[name, ...lines.map((line) => JSON.parse(line) as Fields)] as [string, Fields, Fields]] : []
+    })
 
-  /** What providers report beside the prompt, and what that is. */
-  const SPELLINGS: [provider: string, usage: object, counts: object][] = [
-    ['OpenAI', { ...PROMPT, prompt_tokens_details: { cached_tokens: 1900 } }, { cached: 1900 }],
-    ['Responses', { input_tokens: 2000, output_tokens: 17, input_tokens_details: { cached_tokens: 9 } }, { cached: 9 }],
-    ['Moonshot', { ...PROMPT, cached_tokens: 1900 }, { cached: 1900 }],
-    ['Moonshot, twice', { ...PROMPT, cached_tokens: 9, prompt_tokens_details: { cached_tokens: 9 } }, { cached: 9 }],
-    ['DeepSeek', { ...PROMPT, prompt_cache_hit_tokens: 9, prompt_cache_miss_tokens: 1991 }, { cached: 9 }],
-    [
-      'names of Anthropic',
-      { ...PROMPT, cache_read_input_tokens: 9, cache_creation_input_tokens: 5 },
-      { cached: 9, written: 5 },
-    ],
-    [
-      'OpenRouter',
-      { ...PROMPT, prompt_tokens_details: { cached_tokens: 9, cache_write_tokens: 5 } },
-      { cached: 9, written: 5 },
-    ],
-    ['LiteLLM', { ...PROMPT, prompt_tokens_details: { cache_creation_tokens: 5 } }, { written: 5 }],
-    ['DashScope', { ...PROMPT, prompt_tokens_details: { cache_creation_input_tokens: 5 } }, { written: 5 }],
-    ['new-api', { ...PROMPT, prompt_tokens_details: { cached_creation_tokens: 5 }, input_tokens: 0 }, { written: 5 }],
-    [
-      'LangChain',
-      { input_tokens: 2000, output_tokens: 17, input_token_details: { cache_read: 9, cache_creation: 5 } },
-      { cached: 9, written: 5 },
-    ],
-    [
-      'Bedrock',
-      { inputTokens: 2000, outputTokens: 17, cacheReadInputTokens: 9, cacheWriteInputTokens: 5 },
-      { cached: 9, written: 5 },
-    ],
-    [
-      'Gemini',
-      { promptTokenCount: 2000, candidatesTokenCount: 17, thoughtsTokenCount: 4, cachedContentTokenCount: 9 },
-      { cached: 9, reasoning: 4 },
-    ],
-    ['Mistral', { ...PROMPT, num_cached_tokens: 9 }, { cached: 9 }],
-    ['xAI', { ...PROMPT, completion_tokens_details: { reasoning_tokens: 4 } }, { reasoning: 4 }],
-    ['zeros beside', { ...PROMPT, cached_tokens: 9, prompt_tokens_details: { cached_tokens: 0 } }, { cached: 9 }],
-    [
-      'no details',
-      { ...PROMPT, prompt_tokens_details: null, completion_tokens_details: null },
-      { cached: 0, reasoning: 0 },
-    ],
-  ]
-  const INPUTS: [provider: string, answer: object][] = [
-    ['Voyage', { usage: { total_tokens: 400 } }],
-    ['Jina', { usage: { total_tokens: 400, prompt_tokens: 0 } }],
-    ['a text', { usage: { total_tokens: '400' } }],
-    ['Cohere', { meta: { billed_units: { input_tokens: 400 } } }],
-    ['Ollama', { prompt_eval_count: 400 }],
-    ['Gemini', { usageMetadata: { promptTokenCount: 400 } }],
-    ['OpenAI', { usage: { prompt_tokens: 400, total_tokens: 400 } }],
-  ]
   it('is the input alone where there is no output, under the names of any provider', () => {
-    for (const [provider, answer] of INPUTS) expect(inputUsage(answer as Fields), provider).to.include({ input: 400 })
+    for (const [name, answer] of reported('input')) expect(inputUsage(answer), name).to.include({ input: 400 })
     expect(inputUsage({ usage: {}, data: [] })).to.equal(null)
     expect(openaiUsage({ completion_tokens: 5, total_tokens: 405 }), 'a chat').to.include({ input: 400, output: 5 })
   })
 
-  for (const [provider, usage, counts] of SPELLINGS) {
-    it(`is read under the names of any provider: ${provider}`, () => {
+  for (const [name, usage, counts] of reported('chat')) {
+    it(`is read under the names of any provider: ${name}`, () => {
       expect(openaiUsage(usage)).to.include({ input: 2000, output: 17, cachesApart: false, ...counts })
     })
   }

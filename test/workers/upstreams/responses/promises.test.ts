@@ -254,20 +254,6 @@ describe('an answer in the form of Responses', () => {
     }
   })
 
-  it('settles cached and reasoning tokens that the last event reports', async () => {
-    const usage = {
-      input_tokens: 100,
-      input_tokens_details: { cached_tokens: 80 },
-      output_tokens: 50,
-      output_tokens_details: { reasoning_tokens: 40 },
-    }
-    const [created, delta, completed] = responseSaying('completed')
-    const last = { ...completed, response: { ...(completed!.response as Fields), usage } }
-    const { events } = await eventsIn(overResponses(), streamOf(created, delta, last))
-    const reported = events.flatMap((event) => ('usage' in event ? [event.usage] : [])).at(-1)
-    expect(reported).to.include({ input: 100, cached: 80, output: 50, reasoning: 40 })
-  })
-
   it('opens the thoughts of a route for that route and account alone', async () => {
     const thinking = { type: 'thinking', thinking: '', signature: '' }
     const { items } = await read(
