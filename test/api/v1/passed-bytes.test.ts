@@ -88,7 +88,7 @@ describe('a call and its upstream', () => {
   for (const [dialect, { path, tools }] of Object.entries(ASKED))
     for (const [protocol, own] of Object.entries(PROTOCOLS))
       it(`stream the bytes of the sample: ${dialect} over ${protocol}`, async () => {
-        const { events, end } = VENDOR_STREAMS[own]()
+        const { events, end } = VENDOR_STREAMS[own]
         const messages = [{ role: 'user', content: scripted.prompt(streaming(streamOf(...events, ...end))) }]
         const body = { model: `by-${protocol}`, max_tokens: 100, stream: true, messages, tools }
         const { status, text } = await account.post(path, body)
