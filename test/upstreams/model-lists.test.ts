@@ -13,7 +13,7 @@ import { modelEntry } from './support/targets.ts'
 type Fields = Record<string, unknown>
 
 /** What the upstream of a model answers; `cut`: a stream that breaks after its first chunk. */
-type Script = { status: number; error?: Fields } | 'cut'
+type Script = { status: number; error?: Fields; retryAfter?: string } | 'cut'
 
 const TOO_LONG = { message: 'This is too long.', code: 'context_length_exceeded' }
 const REFUSED = { message: 'This is not served.', code: 'content_policy_violation' }
@@ -21,7 +21,14 @@ const REFUSED = { message: 'This is not served.', code: 'content_policy_violatio
 /** What the first model's upstream answers, and whether the second one is asked then. */
 const CASES: Record<string, { script: Script; goesOn: boolean; more?: Fields }> = {
   'has no key that works': { script: { status: 401, error: { message: 'x' } }, goesOn: true },
-  'is limited for longer than a call waits': { script: { status: 429, error: { message: 'x' } }, goesOn: true },
+  'is limited for longer than a call waits': {
+    script: { status: 429, error: { message: 'x' }, retryAfter: '30' },
+    goesOn: true,
+  },
+  'asks to be left alone for long': {
+    script: { status: 503, error: { message: 'x' }, retryAfter: '50' },
+    goesOn: true,
+  },
   'fails each time': { script: { status: 500, error: { message: 'x' } }, goesOn: true },
   'does not have the model': { script: { status: 404, error: { message: 'x' } }, goesOn: true },
   'finds the chat too long': { script: { status: 400, error: TOO_LONG }, goesOn: true },
@@ -56,7 +63,7 @@ describe('a chat with a list of models', () => {
     if (script !== 'cut' && script.status !== 200) {
       response.writeHead(script.status, {
         'content-type': 'application/json',
-        ...(script.status === 429 && { 'retry-after': '30' }),
+        ...(script.retryAfter && { 'retry-after': script.retryAfter }),
       })
       response.end(JSON.stringify({ error: script.error }))
     } else if (body.stream === true) {
@@ -81,7 +88,7 @@ describe('a chat with a list of models', () => {
       models.push(modelEntry(id, 'chat', [{ upstream: id, model: id }], priced(output, more)))
     }
     for (const id of FIRST) add(id, 1)
-    add('plain', 1)
+    for (const id of ['plain', 'sooner', 'later']) add(id, 1)
     add('second', 3)
     add('third', 2, { maxOutputTokens: 5 })
     upstreams['missing'] = { protocol: 'openai', baseUrl: server.origin, apiKeyEnv: 'NOBODY_HAS_THIS' }
@@ -162,6 +169,17 @@ describe('a chat with a list of models', () => {
     expect(uses).to.deep.equal(['new', 'hit', 'new'])
   })
 
+  it('names the end of the first limit where each of its models has met one', async () => {
+    for (const [model, retryAfter] of [
+      ['sooner', '20'],
+      ['later', '40'],
+    ] as const)
+      scripts.set(model, { status: 429, retryAfter })
+    const reply = await ask({ models: ['sooner', 'later'] })
+    expect([reply.status, reply.json.error.type], reply.text).to.deep.equal([503, 'upstream_unavailable'])
+    expect(Number(reply.headers.get('retry-after'))).to.be.within(15, 20)
+  })
+
   it('fails as its last model does, costs nothing, and has its tries at all of them', async () => {
     scripts.set('plain', { status: 400, error: TOO_LONG })
     scripts.set('second', { status: 400, error: REFUSED })
@@ -203,6 +221,7 @@ describe('a chat with a list of models', () => {
         { model: 'plain', fallbacks: [{ model: 'nothing' }] },
         '/v1/messages',
       ],
+      ['model names the model "nothing"', { model: 'nothing', fallbacks: [{ model: 'plain' }] }, '/v1/messages'],
     ]
     for (const [begins, fields, path] of FAULTS) expect(await refused(fields, path)).to.include(begins)
     for (const models of [

@@ -5,19 +5,20 @@ import type { QueuedModel } from '../../shared/queues.ts'
 import type { ChatRequest } from '../../shared/requests/requests.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { NoKey, UpstreamError } from '../upstreams/adapter.ts'
+import { MAX_COOLING_MS } from '../upstreams/routing.ts'
 import { boundsOf } from './bounds.ts'
 import type { Outcome, Run } from './run-call.ts'
 
 /**
  * Asks a call's model, and where that may be, those after it in its list. A call that names none costs nothing here.
- * @param ask asks the model that the run has now
- * @throws the last failure
+ * @param ask asks the model that the run has now; it pauses for `patienceMs` at most before a retry
+ * @throws the last failure; NoKey with the earliest end of any of the models
  */
 export async function atItsModels(
   deps: Pick<WorkerDeps, 'catalogue' | 'calls'>,
   model: ChatModel,
   run: Run,
-  ask: (model: ChatModel) => Promise<Outcome>,
+  ask: (model: ChatModel, patienceMs?: number) => Promise<Outcome>,
 ): Promise<Outcome> {
   const { models = [] } = run.job
   // A run that takes over goes on with the model that was asked last.
@@ -25,14 +26,17 @@ export async function atItsModels(
   if (from < 0) return ask(model)
   takeUp(run, model, models[from]!)
   let asked = model
+  let readyAt = Infinity
   for (const next of [...models.slice(from + 1), null]) {
     try {
-      return await ask(asked)
+      // What is asked to wait longer waits no longer than for a key, where another model can be asked.
+      return await ask(asked, next ? MAX_COOLING_MS : undefined)
     } catch (error) {
-      if (!next || !mayGoOn(run, error)) throw error
+      if (error instanceof NoKey) readyAt = Math.min(readyAt, Date.now() + (error.readyInMs ?? Infinity))
+      if (!next || !mayGoOn(run, error)) throw readyBy(readyAt, error)
       const catalogue = await deps.catalogue.at(run.job.catalogueVersion)
       const following = findModel(catalogue, next.model, 'chat')
-      if (!following) throw error
+      if (!following) throw readyBy(readyAt, error)
       if (!(await deps.calls.moveToModel(run.call, next))) return { is: 'lost' }
       takeUp(run, following, next)
       asked = following
@@ -40,6 +44,12 @@ export async function atItsModels(
   }
   throw new TypeError('a list of models has an end')
 }
+
+/** The failure of a list: that of its last model, but no key with the earliest end of any (Unix ms). */
+const readyBy = (readyAt: number, error: unknown): unknown =>
+  error instanceof NoKey && readyAt < Infinity
+    ? new NoKey(Math.max(0, readyAt - Date.now()), error.cause as UpstreamError | undefined)
+    : error
 
 /** From here on a run asks this model: at its price, within its limit of output, in its session. */
 function takeUp(run: Run, model: ChatModel, { price, maxTokens, estimate, session }: QueuedModel): void {

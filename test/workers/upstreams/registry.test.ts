@@ -186,7 +186,7 @@ describe('the attempts of a call', () => {
   })
 
   it('need an upstream', async () => {
-    expect(await failureOf(tryChat([], 'x'))).to.include({ kind: 'rejected' })
+    expect(await failureOf(tryChat([], 'x'))).to.include({ kind: 'rate_limited' })
   })
 
   it('pass on at once what is not a failure of an upstream', async () => {

@@ -16,9 +16,12 @@ const errorOf = (fate: Exclude<Fate, 'ok'>): UpstreamError =>
     ? new UpstreamError('overloaded', 'x', { status: 503 })
     : new UpstreamError(fate === 'limited' ? 'rate_limited' : 'not_served', 'x', { keyFault: fate, resetMs: 60_000 })
 
-const keyed = (name: string): PoolKey => ({ name, secret: name, weight: 1 })
-const poolOf = (name: string, keys: string, more: Partial<Route> = {}): Route =>
-  routeTo('openai', 'http://x.test', { ...more, upstream: { name, keys: keys.split('').map(keyed) } })
+const keyed = (name: string, weight: number): PoolKey => ({ name, secret: name, weight })
+const poolOf = (name: string, keys: string, { weight = 1, ...more }: Partial<Route> = {}): Route =>
+  routeTo('openai', 'http://x.test', {
+    ...more,
+    upstream: { name, keys: keys.split('').map((one) => keyed(one, weight)) },
+  })
 
 describe('a report about key pools elsewhere', () => {
   let upstreams: Upstreams
@@ -67,6 +70,12 @@ describe('a report about key pools elsewhere', () => {
     asked = []
     await call(routes, {}, { preferred })
     expect(asked).to.not.include('u-b')
+  })
+
+  it('of a drained key that gets calls: it goes on with its sessions alone, and without another there is no key', async () => {
+    const routes = [poolOf('u', 'a', { weight: 0 })]
+    expect(await call(routes, {}, { preferred: { upstream: 'u', key: 'a' } })).to.equal('u-a some/model')
+    expect(await failureOf(call(routes))).to.be.instanceOf(NoKey)
   })
 
   it('of retries that skip half of the list: each key is asked once, while states change', async () => {

@@ -40,8 +40,8 @@ export function modelsOf<M extends Model>(offer: Offer, kind: Asking, body: Fiel
   const known = namedModel(offer, kind, named) as ChatModel | null
   if (known && allowedBy(known).has(field)) return { models: [modelOf<M>(offer, kind, named, holder)], body }
   const places = placesOf(body, field)
-  if (field === 'models' && places[0]!.id !== named.model) throw fieldRefusal('model', 'must be the first of models')
-  const first = field === 'models' ? [] : [modelOf<M>(offer, kind, named, holder)]
+  if (field === 'fallbacks') places.unshift({ id: namedIn(body), path: 'model' })
+  else if (places[0]!.id !== named.model) throw fieldRefusal('model', 'must be the first of models')
   const listed = places.map(({ id, path }) => {
     const found = findModel(offer, id, kind.modality) as M | null
     const fault = found ? 'which this key may not call' : 'which does not exist here'
@@ -49,7 +49,7 @@ export function modelsOf<M extends Model>(offer: Offer, kind: Asking, body: Fiel
     return found
   })
   const { [field]: _list, ...rest } = body
-  return { models: [...new Set([...first, ...listed])] as [M, ...M[]], body: rest }
+  return { models: [...new Set(listed)] as [M, ...M[]], body: rest }
 }
 
 /** The ids of a list, and where each is. @throws ApiError invalid_request that names the field */

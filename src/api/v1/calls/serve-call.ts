@@ -122,7 +122,9 @@ function serveCall<M extends Model, P extends Parsed>(
         : await readJsonBody(ctx, deps, principal.accountId, { admit: large.admit, hold: large.hold, read: take })
       body = read
       await large.pause()
-      await checkCaller(deps, call, async (holder) => askedModels<M>(deps, kind, read, holder))
+      const { models } = await checkCaller(deps, call, async (holder) => askedModels<M>(deps, kind, read, holder))
+      // The charge checks of the key that it may call the first.
+      if (models.length > 1) await hasChanged(deps, call)
       const resolved = kind.resolve ? await kind.resolve(deps, body, principal) : body
       // A retry has the body that was sent.
       const sent = { body, files: form?.files }
