@@ -5,9 +5,12 @@ import type { Share } from '../../../src/shared/terms/pricing.ts'
 export const IMAGE = { resolutions: ['1K', '2K'] as [string, string] }
 export const VIDEO = { durations: [5, 7.5], resolutions: ['720p', '1080p'] }
 
+const CHAT = { input: 1000, output: 2000, cachedInput: 100, cacheWrite: 1250, perCall: 1, perTokens: 1000, minimum: 2 }
+
 /** The prices that a simulation begins with, by model. A change makes new objects, so they can be shared. */
 export const PRICES = {
-  chat: { input: 1000, output: 2000, cachedInput: 100, cacheWrite: 1250, perCall: 1, perTokens: 1000, minimum: 2 },
+  chat: CHAT,
+  dear: { ...CHAT, output: 4100, perCall: 3 },
   image: { prices: [{ resolution: '2K', credits: 90 }, { credits: 40 }] },
   video: { prices: [{ resolution: '1080p', perSecond: 90 }, { perSecond: 50 }] },
   embedding: { input: 2, perTokens: 1, minimum: 1 },
