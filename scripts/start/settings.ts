@@ -76,7 +76,7 @@ export async function tellStripe(environment: Environment, webPort: number): Pro
   if (!answer.ok) throw new Error(`The sandbox's Stripe answers ${answer.status}.`)
 }
 
-/** The keys of the catalogue's pool: what each is called decides how the sandbox treats it (docs/upstreams/keys.md#try). */
+/** The keys of the catalogue's pool: the sandbox treats each as its words demand (docs/upstreams/keys.md#try). */
 const POOL = {
   SANDBOX_KEY_A: 'sandbox-a',
   SANDBOX_KEY_B: 'sandbox-b',

@@ -9,12 +9,14 @@ import type { RouteCaller, Upstreams } from '../../../src/workers/upstreams/regi
 import { callerUntil, failureOf, routeTo } from './sandbox-upstreams.ts'
 
 /** How a try ends: with an answer, as the key is judged, or as an upstream that is overloaded. */
-type Fate = 'ok' | 'overloaded' | KeyFault
+type Fate = 'ok' | 'overloaded' | 'briefly limited' | KeyFault
 
 const errorOf = (fate: Exclude<Fate, 'ok'>): UpstreamError =>
   fate === 'overloaded'
     ? new UpstreamError('overloaded', 'x', { status: 503 })
-    : new UpstreamError(fate === 'limited' ? 'rate_limited' : 'not_served', 'x', { keyFault: fate, resetMs: 60_000 })
+    : fate === 'briefly limited'
+      ? new UpstreamError('rate_limited', 'x', { keyFault: 'limited', resetMs: 1000 })
+      : new UpstreamError(fate === 'limited' ? 'rate_limited' : 'not_served', 'x', { keyFault: fate, resetMs: 60_000 })
 
 const keyed = (name: string, weight: number): PoolKey => ({ name, secret: name, weight })
 const poolOf = (name: string, keys: string, { weight = 1, ...more }: Partial<Route> = {}): Route =>
@@ -56,6 +58,18 @@ describe('a report about key pools elsewhere', () => {
     expect(upstreams.pools.standingOf({ upstream: 'u', key: 'a' })).to.equal('ok')
   })
 
+  it('of a shorter cool-down that ends a longer one: the later end counts, whichever answer comes last', async () => {
+    for (const [name, later] of [
+      ['u', 'briefly limited'],
+      ['v', 'limited'],
+    ] as const) {
+      const routes = [poolOf(name, 'a')]
+      const both: Fate[] = later === 'limited' ? ['briefly limited', later] : ['limited', later]
+      await Promise.all(both.map((fate) => failureOf(call(routes, { [`${name}-a`]: fate }))))
+      expect(((await failureOf(call(routes))) as NoKey).readyInMs).to.be.within(50_000, 60_000)
+    }
+  })
+
   it('of a pool that a limit of one model stops for all: the others are served by the same key', async () => {
     const error = await failureOf(call([poolOf('u', 'a', { model: 'image' })], { 'u-a': 'limited' }))
     expect(error).to.be.instanceOf(NoKey)
@@ -72,7 +86,7 @@ describe('a report about key pools elsewhere', () => {
     expect(asked).to.not.include('u-b')
   })
 
-  it('of a drained key that gets calls: it goes on with its sessions alone, and without another there is no key', async () => {
+  it('of a drained key that gets calls: it has its sessions alone, and where no other is, there is none', async () => {
     const routes = [poolOf('u', 'a', { weight: 0 })]
     expect(await call(routes, {}, { preferred: { upstream: 'u', key: 'a' } })).to.equal('u-a some/model')
     expect(await failureOf(call(routes))).to.be.instanceOf(NoKey)
