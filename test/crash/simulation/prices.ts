@@ -1,4 +1,5 @@
-/** What the models of the simulation offer, and what they cost. */
+/** What the models of the simulation offer, what they cost, and the upstream that serves them. */
+import type { Upstream as UpstreamEntry } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Share } from '../../../src/shared/terms/pricing.ts'
 
 /** What the pictures and the videos of the simulation are. */
@@ -22,3 +23,15 @@ export const PRICES = {
 
 /** Prices by model, as an account pays them. */
 export type Prices = { [Id in keyof typeof PRICES]: (typeof PRICES)[Id] & Share }
+
+/** The upstream, with so many keys. */
+export const upstreamWith = (keys: number): UpstreamEntry => ({
+  name: 'scripted',
+  protocol: 'openai',
+  baseUrl: 'http://upstream.test',
+  results: 'store',
+  headers: {},
+  keys: Array.from({ length: keys }, (_key, at) => ({ name: `key-${at}`, secret: null, weight: 1 })),
+  key: 'key-0',
+  apiKey: null,
+})

@@ -32,7 +32,7 @@ import { Upstream } from './upstream.ts'
 import { callsOf } from './verbs.ts'
 import type { Refunder } from './verbs.ts'
 import { Wire } from './wire.ts'
-import { IMAGE, PRICES, VIDEO } from './prices.ts'
+import { IMAGE, PRICES, VIDEO, upstreamWith } from './prices.ts'
 import type { Prices } from './prices.ts'
 
 /** Open calls that one account may have in a simulation: few, so that the bound is reached. */
@@ -66,18 +66,6 @@ const log = createLog('silent', 'worker')
 
 // Opens nothing before it fetches, which no model of a simulation asks for.
 const fetcher = createFetcher()
-
-/** The upstream, with so many keys. */
-const upstreamWith = (keys: number): UpstreamEntry => ({
-  name: 'scripted',
-  protocol: 'openai',
-  baseUrl: 'http://upstream.test',
-  results: 'store',
-  headers: {},
-  keys: Array.from({ length: keys }, (_key, at) => ({ name: `key-${at}`, secret: null, weight: 1 })),
-  key: 'key-0',
-  apiKey: null,
-})
 
 export type Web = {
   process: Process
