@@ -298,6 +298,7 @@ CREATE TABLE calls (
   units quantity, -- How many characters (speech) or searches (rerank) it is paid for.
   size text, -- The size that it is priced at: as asked for, else as it came (image).
   quality text, -- The quality that it is priced at: as asked for, else as it came (image).
+  requested text, -- Its first model, if another of its list was asked after it; else null.
   CONSTRAINT calls_pkey PRIMARY KEY (id),
   CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT calls_rules CHECK (calls_rules((modality)::text, dialect, status, price, (credits_precharged)::bigint, (credits)::bigint, (credits_uncollected)::bigint, (input_tokens)::bigint, http_status, error_type, more_result_urls, (pictures)::bigint, progress, deleted_at, idempotency_key, idempotency_expires_at, request_hash, lease_until, deadline_at, finished_at, count, (cached_input_tokens)::bigint, (cache_write_tokens)::bigint, (repeated_input_tokens)::bigint, callback_url))

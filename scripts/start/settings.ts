@@ -76,6 +76,15 @@ export async function tellStripe(environment: Environment, webPort: number): Pro
   if (!answer.ok) throw new Error(`The sandbox's Stripe answers ${answer.status}.`)
 }
 
+/** The keys of the catalogue's pool: the sandbox treats each as its words demand (docs/upstreams/keys.md#try). */
+const POOL = {
+  SANDBOX_KEY_A: 'sandbox-a',
+  SANDBOX_KEY_B: 'sandbox-b',
+  SANDBOX_KEY_LIMITED: 'sandbox-limited-3',
+  SANDBOX_KEY_EMPTY: 'sandbox-empty',
+  SANDBOX_KEY_DEAD: 'sandbox-bad',
+}
+
 /** What every program needs besides the addresses of the services: from the environment, else from this folder. */
 export function keptSettings(folder: string): Environment {
   const settings: Environment = {
@@ -87,6 +96,7 @@ export function keptSettings(folder: string): Environment {
     // Receivers of webhooks are tried on this machine.
     WEBHOOK_ALLOW_PRIVATE: process.env['WEBHOOK_ALLOW_PRIVATE'] || 'on',
     SANDBOX_API_KEY: process.env['SANDBOX_API_KEY'] || 'sandbox',
+    ...Object.fromEntries(Object.entries(POOL).map(([name, key]) => [name, process.env[name] || key])),
   }
   // The programs' own defaults are in .data.
   if (process.env['TOLLGATE_DATA']) {

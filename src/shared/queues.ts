@@ -9,6 +9,7 @@ import type { AccountId, CallId, MailId, PaymentId, WebhookId } from './platform
 import { replyChannel, writeReply } from './replies/channels.ts'
 import type { Modality, QueueName } from './terms/kinds.ts'
 import type { Dialect } from './chat/dialect.ts'
+import type { ListedModel } from './calls/listed-models.ts'
 import type { Written } from './chat/written-request.ts'
 import { readRequest } from './chat/written-request.ts'
 import type { Fields } from './platform/fields.ts'
@@ -24,6 +25,9 @@ import type { JobsOptions } from 'bullmq'
 
 /** The session of a chat: what stands for its id, its holder and its model; and how long it is remembered, in s. */
 export type CallSession = { digest: string; seconds: number }
+
+/** A model that may answer a chat, and the chat's session with it. */
+export type QueuedModel = ListedModel & { session?: CallSession | undefined }
 
 /** A call to be worked. `request` is null where only the result of a submitted task is to be collected. */
 export type CallJob = Trace & {
@@ -41,6 +45,8 @@ export type CallJob = Trace & {
   betas?: string[]
   /** The session that a chat belongs to. */
   session?: CallSession
+  /** The models that may answer a chat, in their order, if it names several; each has a session of its own. */
+  models?: readonly QueuedModel[]
   /** The version of the catalogue that it was opened at. */
   catalogueVersion: number
   /** Unix ms after which nobody needs the request any more. */

@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { forgetVersions } from '../support/catalogue.ts'
 import { root } from '../../scripts/folders.ts'
 import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
 import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
 import type { Catalogue } from '../../scripts/harness/harness.ts'
 import { argumentsOf } from '../../scripts/harness/installation.ts'
@@ -16,7 +17,10 @@ import type { Options, Report } from '../../src/admin/command.ts'
 import { applyFile } from '../../src/shared/operators/catalogue-changes.ts'
 import { BadCatalogue } from '../../src/shared/catalogue/faults.ts'
 import { readVersion } from '../../src/shared/catalogue/versions.ts'
+import { gatewayError } from '../../src/shared/platform/errors.ts'
+import type { CallId } from '../../src/shared/platform/ids.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
+import { opened, verbs } from '../shared/calls/opening.ts'
 
 /** The catalogue of the tests with another price of `sandbox-image`. */
 function priced(credits: number, change: (catalogue: Catalogue) => void = () => {}): Catalogue {
@@ -182,6 +186,38 @@ describe("the operator's commands of the catalogue", () => {
         'Warning: upstreams.unconfigured: the key "default" is not configured: its variable has no value.',
       )
     }
+  })
+
+  it('refuse to lose a key that open tasks need, with their number, unless forced', async () => {
+    const pooled = (...names: string[]): Catalogue =>
+      priced(40, ({ upstreams }) => {
+        const keys = names.map((name) => ({ name, apiKeyEnv: `POOL_${name.toUpperCase()}` }))
+        upstreams['pool'] = { protocol: 'openai', baseUrl: 'http://127.0.0.1:9', keys }
+      })
+    const versionNow = async () => (await readVersion(db, 'newest'))!.version
+    const calls = verbs(db)
+    const account = await anAccount(db, 100)
+    const tasks: CallId[] = []
+    await admin('apply', [file(pooled('a', 'b'))])
+    for (const task of ['one', 'two']) {
+      const id = await opened(calls, account, 10, { modality: 'video' })
+      await calls.begin(id)
+      await calls.submitted(id, 1, { upstream: 'pool', upstreamKey: 'a', ref: { task } })
+      tasks.push(id)
+    }
+    const lost = 'upstreams.pool.keys: 2 open tasks need the key "a": wait, or apply with --force'
+    expect((await admin('apply', [file(pooled('b'))])).text).to.include(lost)
+    expect((await admin('apply', [file(priced(40))])).text).to.include(lost)
+    expect(await versionNow()).to.equal(1)
+    await admin('apply', [file(pooled('b', 'a', 'c'))])
+    await admin('apply', [file(pooled('b'))], { force: 'yes' })
+    await admin('rollback', ['1'])
+    expect((await admin('rollback', ['3'])).text).to.include(lost)
+    await admin('rollback', ['3'], { force: 'yes' })
+    expect(await versionNow()).to.equal(5)
+    for (const id of tasks) await calls.refund(id, gatewayError('upstream_failed'))
+    await admin('apply', [file(pooled('c'))])
+    expect(await versionNow()).to.equal(6)
   })
 
   it('end with exit code 1 on a conflict, with a sentence on stderr and one object on stdout', async () => {

@@ -60,6 +60,7 @@ describe('any schedule of calls and faults', () => {
   /** Plays these moves of one account without limits. */
   const playOne = (name: string, moves: Move[]): Promise<ScheduleRun> =>
     play(own.db, name, {
+      keys: 1,
       grants: [[1000]],
       limits: [null],
       tokens: [{ account: null, key: null }],

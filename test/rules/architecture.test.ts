@@ -93,7 +93,8 @@ const GUESTS: Record<string, string[]> = {
   call_tries: ['src/shared/reports/'],
   call_results: ['src/shared/reports/', 'src/shared/replies/', 'src/shared/ledger/audit.ts'],
   passing_answers: ['src/shared/reports/'],
-  price_versions: ['src/shared/ledger/audit.ts'],
+  // A call that goes on with another model is the first of that price, perhaps.
+  price_versions: ['src/shared/ledger/audit.ts', 'src/shared/calls/listed-models.ts'],
   // When an account called last, its keys know.
   api_keys: ['src/shared/ledger/audit.ts', 'src/shared/operators/accounts.ts'],
   budgets: ['src/shared/ledger/audit.ts'],
@@ -166,6 +167,7 @@ describe('the architecture', () => {
       outside(
         'src/shared/calls/calls.ts',
         'src/shared/calls/leases.ts',
+        'src/shared/calls/listed-models.ts',
         'src/shared/reports/call-records.ts',
         'src/shared/calls/refusal-records.ts',
         'src/shared/calls/numbered-retries.ts',

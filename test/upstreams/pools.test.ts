@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import { balanceOf } from '../../scripts/harness/factories.ts'
-import { CHAT, callOf, prompted } from '../../scripts/harness/calling.ts'
+import { CHAT, callOf, prompted, recordOf } from '../../scripts/harness/calling.ts'
 import { post } from '../../scripts/harness/http.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
@@ -84,6 +84,8 @@ describe('a pool of keys', () => {
     expect(tries[0]!.error).to.equal('rate_limited: slow down, Bearer […]')
     const [only, ...more] = await triesOfCall(gateway.db, callOf(replies[1]!))
     expect([only!.key, only!.status, only!.error, more]).to.deep.equal(['b', 200, null, []])
+    const records = await Promise.all(replies.map((reply) => recordOf(gateway.db, reply)))
+    expect(new Set(records.map(({ credits }) => credits)), 'the route changes no price').to.have.lengthOf(1)
     behave('first', 'a', WELL)
     await ask('first-other')
     await ask('first-other')

@@ -5,6 +5,8 @@ import { CHAT, callOf, prompted } from '../../scripts/harness/calling.ts'
 import { post } from '../../scripts/harness/http.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { findRecord } from '../../src/shared/reports/call-records.ts'
+import { connectPersistent } from '../../src/shared/platform/redis/redis.ts'
+import { until } from '../../scripts/harness/until.ts'
 import { useAccount, useFor, useGateway } from '../support/gateway.ts'
 import { serve } from '../workers/fetching/servers.ts'
 import { modelEntry } from './support/targets.ts'
@@ -92,6 +94,24 @@ describe('a session over a pool of keys', () => {
     expect([first, ...then].map(({ status }) => status)).to.deep.equal([200, 200, 200])
     expect(usesOf([first, ...then])).to.deep.equal(['new', 'moved', 'hit'])
     expect(asked.map(({ key }) => key).filter((key) => key === asked[0]!.key)).to.have.lengthOf(2)
+  })
+
+  it('asks nothing of Redis where a chat names none, nor of the states of keys', async () => {
+    const redis = connectPersistent(gateway.config)
+    const monitor = await redis.monitor()
+    const commands: string[] = []
+    monitor.on('monitor', (_time: string, args: string[]) => void commands.push(args.join(' ')))
+    const { REDIS_PREFIX: prefix } = gateway.config
+    const count = (of: string): number => commands.filter((one) => one.includes(`${prefix}:${of}`)).length
+    await ask('first', inSession('seen'))
+    await until('the session to be read and written', () => count('session') >= 2)
+    const [before, keys] = [count('session'), count('upstream-keys')]
+    for (const _ of [1, 2, 3]) expect((await ask('first')).status).to.equal(200)
+    await redis.echo(`${prefix}:the end`)
+    await until('all commands to be seen', () => count('the end') > 0)
+    expect([count('session'), count('upstream-keys')]).to.deep.equal([before, keys])
+    monitor.disconnect()
+    redis.disconnect()
   })
 
   it('is another one of another account, and with another model', async () => {

@@ -229,7 +229,8 @@ const tokens = z.int().nullable()
 export const call = z
   .strictObject({
     id: id('call'),
-    model: z.string(),
+    model: z.string().meta({ description: 'Of a list of models the one that answered, or was asked last.' }),
+    requested: z.string().meta({ description: 'The model that was asked first.' }),
     modality,
     dialect: z.enum(DIALECTS).nullable().meta({
       description:

@@ -92,8 +92,9 @@ function quoted(order: CallOrder, funds: Funds, bounds: TokenBounds): { charge: 
 }
 
 /** The least that a call costs which succeeds, in credits: of pictures one, as cheap as it may come. */
-function leastOf({ model, request }: CallOrder, charge: number): number {
-  if (isPaidByTokens(model)) return chatCost(model.price, { input: 0, output: 0 })
+function leastOf({ model, request, models = [] }: CallOrder, charge: number): number {
+  if (isPaidByTokens(model))
+    return Math.min(...[model, ...models].map(({ price }) => chatCost(price, { input: 0, output: 0 })))
   if (model.modality !== 'image') return charge
   const { resolution, size, quality } = request as MediaRequest
   return Math.min(charge, leastMediaCost(model, model.price, { resolution, size, quality }) ?? charge)

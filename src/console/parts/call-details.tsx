@@ -96,6 +96,7 @@ export function Facts({ call, keyName }: FactsProps) {
   const facts: Fact[] = [
     ['Status', <Status key="status" status={call.status} />],
     ['Model', call.model],
+    ...(call.requested === call.model ? [] : [['Asked first', call.requested] as [string, string]]),
     ...(call.dialect ? [['API', DIALECT_WORDS[call.dialect]] as [string, string]] : []),
     [call.status === 'rejected' ? 'Received' : 'Accepted', <Time key="time" iso={call.createdAt} />],
     ['Took', call.latencyMs === null ? 'still running' : duration(call.latencyMs)],

@@ -16,6 +16,8 @@ import type { CallId } from '../platform/ids.ts'
 import { failpoint } from '../platform/process/failpoints.ts'
 import { EXPIRED, answerOf, errorOutput, passingAnswerOf } from './stored-answers.ts'
 import type { Answer, EndedCall, LongAnswer } from './stored-answers.ts'
+import type { ListedModel } from './listed-models.ts'
+import { moveToModel } from './listed-models.ts'
 import type { CallAttempt } from './leases.ts'
 import { findStale, leaseOf, releaseLease, renewLeases } from './leases.ts'
 import { QUEUED_LEASE_SECONDS, RENEW_LEASES_MS, RUNNING_LEASE_SECONDS } from '../terms/lifecycle.ts'
@@ -171,6 +173,9 @@ export class Calls {
   /** See `renewLeases`. */
   renew = (attempts: readonly CallAttempt[], seconds: number): Promise<CallId[]> =>
     renewLeases(this.db, attempts, seconds)
+
+  /** See `moveToModel`. */
+  moveToModel = (attempt: CallAttempt, to: ListedModel): Promise<boolean> => moveToModel(this.db, attempt, to)
 
   /** See `findStale`. */
   findStale = (limit: number): Promise<StaleCall[]> => findStale(this.db, limit)

@@ -12,7 +12,8 @@ export type KeyReason = 'rate_limited' | 'model_not_found' | 'refused' | 'no_cre
 
 /**
  * The state of a key that has failed. `until`: when it is asked again; after that the state still counts how often it
- * has failed in a row (`times`). `since`: its last failure. All times in Unix ms.
+ * has failed in a row (`times`). `since`: its last failure. All times in Unix ms. `isTested`: a call tests it, and no
+ * other takes it until then.
  */
 export type KeyState = {
   is: 'cooling' | 'off'
@@ -20,6 +21,7 @@ export type KeyState = {
   until: number
   since: number
   times: number
+  isTested?: true
 }
 
 /** The states of all keys, by `nameOfKey`. */

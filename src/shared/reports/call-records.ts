@@ -32,6 +32,8 @@ export type CallState =
 export type CallRecord = {
   id: string
   model: string
+  /** The model that was asked first: another one only of a list, where that has gone on. */
+  requested: string
   modality: Modality
   /** In which a chat was asked, and is answered; null for images and videos. */
   dialect: Dialect | null
@@ -161,6 +163,7 @@ export async function findQueued(db: Db, ids: readonly CallId[]): Promise<CallId
 export const RECORD_COLUMNS = [
   'id',
   'model',
+  'requested',
   'modality',
   'dialect',
   'status',
@@ -194,6 +197,7 @@ export const RECORD_COLUMNS = [
 export type RecordRow = {
   id: CallId
   model: string
+  requested: string | null
   modality: Modality
   dialect: Dialect | null
   status: CallStatus
@@ -246,6 +250,7 @@ export function recordOf(row: RecordRow): CallRecord {
   return {
     id: publicId('call', row.id),
     model: row.model,
+    requested: row.requested ?? row.model,
     modality: row.modality,
     dialect: row.dialect ?? (row.modality === 'chat' ? 'chat' : null),
     status: row.status,

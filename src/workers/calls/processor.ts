@@ -6,11 +6,6 @@
  */
 import type { Job } from 'bullmq'
 import { WaitingError } from 'bullmq'
-import { dialectOf } from '../../shared/chat/dialect.ts'
-import { mostInput } from '../../shared/terms/pricing.ts'
-import { mostTokens } from '../../shared/requests/embeddings.ts'
-import type { EmbeddingRequest } from '../../shared/requests/embeddings.ts'
-import type { ChatRequest } from '../../shared/requests/requests.ts'
 import { areUploaded, dropUploads } from '../../shared/requests/uploads.ts'
 import type { Answer, LongAnswer } from '../../shared/calls/stored-answers.ts'
 import type { BegunCall, Ended, RefundGuard } from '../../shared/calls/types.ts'
@@ -31,6 +26,7 @@ import { processing } from '../../shared/platform/telemetry/telemetry.ts'
 import type { SpanEnd, Telemetry } from '../../shared/platform/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { AnswerRoom } from './answer-room.ts'
+import { boundsOf } from './bounds.ts'
 import { BEGIN_PATIENCE_MS, beginCall, comeBack, leaveToReader, giveUp, isGivenUp } from './begin.ts'
 import { Spending } from './costs.ts'
 import { Cancelled, DeadlinePassed, Requeued, TakenOver } from './held-calls.ts'
@@ -45,7 +41,6 @@ import { runSpeech } from './run-speech.ts'
 import { runTranscription } from './run-transcription.ts'
 import { ReferenceRefused } from './references.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
-import type { UsageBounds } from '../upstreams/trusted-usage.ts'
 
 /** How long a chat runs before its start is published, in ms: short chats need no updates. */
 const UPDATE_AFTER_MS = 10
@@ -170,10 +165,11 @@ async function work(
     held,
     signal: ending.signal,
     maybeSent: false,
+    hasBegun: false,
     upstream: call.upstream,
     key: call.upstreamKey,
     tries: triesOf(call),
-    bounds: boundsOf(call, model, request, job.data),
+    bounds: boundsOf(call, model, { ...job.data, request }),
     spent,
     room,
     traceparent,
@@ -197,20 +193,6 @@ function ended(run: Run, outcome: Outcome): Outcome {
   if (outcome.is === 'failed') return { ...outcome, costMicroUsd: spent.total, upstream, upstreamKey, tries }
   if (outcome.is !== 'settled') return outcome
   return { ...outcome, settlement: { ...outcome.settlement, upstreamKey, tries, session: run.session } }
-}
-
-/** What a call's upstream can have used, by its request: a chat's, or that of embeddings. */
-const boundsOf = (
-  { estimate }: BegunCall,
-  model: Model | null,
-  request: CallJob['request'],
-  { dialect }: CallJob,
-): UsageBounds => {
-  if (model?.modality === 'embedding' && request)
-    return { estimate, mostInput: mostTokens((request as EmbeddingRequest).input) }
-  if (model?.modality !== 'chat' || !request) return { estimate, mostInput: 0 }
-  const fixed = dialectOf(dialect).fixedTokens(request as ChatRequest, model)
-  return { estimate, mostInput: mostInput(estimate.input, fixed, model) }
 }
 
 async function askUpstreams(deps: WorkerDeps, model: Model | null, run: Run): Promise<Outcome> {

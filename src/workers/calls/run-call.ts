@@ -45,6 +45,8 @@ export type Run = {
   tries: CallTry[]
   /** How its session was served; absent without one, and until its answer begins. */
   session?: SessionUse
+  /** Whether an answer has begun that its reader gets as it comes. */
+  hasBegun: boolean
   /** What its upstream can have used. */
   bounds: UsageBounds
   /** What its tries have cost so far. */

@@ -15,6 +15,7 @@ import type { WorkerDeps } from '../deps.ts'
 import type { Outcome, Run } from './run-call.ts'
 import { aboutRun, callerOf, contextOf, sendTo, upstreamFailure } from './run-call.ts'
 import { chatMicroUsd } from './costs.ts'
+import { atItsModels } from './model-list.ts'
 import { beginSession, madeBefore } from './session.ts'
 import { withReferences } from './references.ts'
 import type { ChatAdapter, UpstreamContext } from '../upstreams/adapter.ts'
@@ -33,15 +34,22 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   // What comes whole was billed whole: it is not cancelled.
   if (!request.stream) run.held.onDisconnect = () => {}
   if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
+  return atItsModels(deps, model, run, (asked, patienceMs) => askModel(deps, asked, run, patienceMs))
+}
+
+/** Asks the upstreams of the model that a run has now. @throws UpstreamError when every try failed. */
+async function askModel(deps: WorkerDeps, model: ChatModel, run: Run, patienceMs?: number): Promise<Outcome> {
+  const request = run.job.request as ChatRequest
   const session = await beginSession(deps, run)
   const preferred = (await madeBefore(deps, run)) ?? session?.pin ?? undefined
   const settlement = await withReferences(deps, run, (references) => {
-    const caller = { ...callerOf(run), prepare: references.prepare, preferred }
+    const caller = { ...callerOf(run), prepare: references.prepare, preferred, patienceMs }
     const routes = carryingRoutes(model.routes, request, run.job.dialect)
     return deps.upstreams.tryRoutes({ ...model, routes }, caller, async (route, begun) => {
       const adapter = deps.upstreams.adapterFor(route, 'chat')
       const asked = { adapter, route, request: references.requestFor(request, route) }
       const onBegin = (): void => {
+        run.hasBegun = true
         begun()
         session?.servedBy(route)
       }

@@ -129,7 +129,10 @@ const persist = (
   )
 
 /** Where the task of a call is: at the key that has made it, however that stands. Null if it is not configured. */
-function routeOfTask({ routes }: Pick<Model, 'routes'>, { call }: Pick<Run, 'call'>): Route | null {
+export function routeOfTask(
+  { routes }: Pick<Model, 'routes'>,
+  { call }: { call: Pick<BegunCall, 'upstream' | 'upstreamKey'> },
+): Route | null {
   const route = routes.find(({ upstream }) => upstream.name === call.upstream)
   // Without a name: submitted by a release that knew one key.
   const key = route?.upstream.keys.find(({ name }) => name === (call.upstreamKey ?? route.upstream.key))

@@ -29,7 +29,7 @@ export const isOfWholeKey = (fault: KeyFault): boolean => fault === 'refused' ||
 
 /**
  * The state of a key, or of a key for a model, after a refusal. Of two deadlines the later one applies; what fails
- * while the key is not asked any more was sent before, and does not count as a failure in a row.
+ * while the key is not asked any more was sent before, and does not count as a failure in a row; a failed test does.
  * @param resetMs when the upstream ends its limit, in ms from now; null where it does not state that
  * @param now Unix ms
  */
@@ -39,7 +39,7 @@ export function stateAfter(
   now: number,
 ): KeyState {
   const reason = REASONS[keyFault]
-  const isRepeated = before?.reason === reason && now >= before.until
+  const isRepeated = before?.reason === reason && (before.isTested || now >= before.until)
   const times = Math.max(1, before?.reason === reason ? before.times + (isRepeated ? 1 : 0) : 1)
   const pauses = PAUSES[keyFault]
   const isStated = keyFault === 'limited' && resetMs !== null

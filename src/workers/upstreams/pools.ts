@@ -134,7 +134,7 @@ export class Pools {
     const ref = { upstream: target.route.upstream.name, key: target.key.name }
     const state = this.states.get(nameOfKey(ref))
     if (!state) return
-    const tested = { ...state, until: now + PROBE_MS }
+    const tested = { ...state, until: now + PROBE_MS, isTested: true as const }
     this.change(nameOfKey(ref), tested)
     this.listener.tested(ref, tested)
   }

@@ -75,6 +75,8 @@ export type RouteCaller = Caller & {
   costOf?: (route: Route) => number | null
   /** The upstream and the key that are tried first where that is possible, by their names. */
   preferred?: { upstream: string; key: string } | undefined
+  /** The longest pause before a retry, in ms. */
+  patienceMs?: number | undefined
 }
 
 /** What of a model decides where its calls go. */
@@ -114,7 +116,9 @@ export function createUpstreams(deps: UpstreamDeps) {
       const { openUntil } = health
       const { readyAt, choose } = pools
       const preferred = targetNamed(caller.preferred, routes)
-      const state = { preferred, modality: model.modality, targets, failed, openUntil, readyAt, choose, backoffMs }
+      const { patienceMs } = caller
+      const { modality } = model
+      const state = { preferred, modality, targets, failed, openUntil, readyAt, choose, backoffMs, patienceMs }
       for (;;) {
         const step = nextAttempt({ ...state, now: Date.now(), random: Math.random })
         if (step.is === 'give_up') throw lastFailure(failed, targets, readyAt)
@@ -170,8 +174,7 @@ function lastFailure(
   readyAt: (target: Target) => number,
 ): UpstreamError {
   const last = failed.at(-1)?.error
-  if (last ? last.keyFault === null : targets.length === 0)
-    return last ?? new UpstreamError('rejected', 'no upstream at all')
+  if (last?.keyFault === null) return last
   const now = Date.now()
   const earliest = Math.min(...targets.map(readyAt).filter((at) => at > now))
   return new NoKey(earliest === Infinity ? null : earliest - now, last)

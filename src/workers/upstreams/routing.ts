@@ -34,6 +34,8 @@ export type RoutingState = {
   now: number
   /** The pause before the second try of one upstream that names none itself, in ms; it doubles. */
   backoffMs: number
+  /** The longest pause before a retry, in ms: beyond it the call gives up. Infinity if absent. */
+  patienceMs?: number | undefined
   /** 0 to 1, so that many callers do not come back in the same moment. */
   random: () => number
 }
@@ -65,24 +67,20 @@ export function nextAttempt(situation: RoutingState): NextAttempt {
   if (last && !mayTryAgain(situation, last.error)) return { is: 'give_up' }
   const routes = longEnough(situation)
   const byCircuit = routes.toSorted((a, b) => openUntil(a.upstream.name) - openUntil(b.upstream.name))
-  const first = preferredOf(situation, routes)
+  const first = preferredOf(situation)
   if (first) return { is: 'try', ...first, afterMs: 0 }
   for (const route of byCircuit) {
     const step = freshOf(situation, route)
     if (step) return step
   }
   const again = routes.flatMap((route) => retryOf(situation, route)).toSorted((a, b) => a.afterMs - b.afterMs)[0]
-  return again ?? { is: 'give_up' }
+  return again && again.afterMs <= (situation.patienceMs ?? Infinity) ? again : { is: 'give_up' }
 }
 
-/** The preferred target, if nothing has failed yet and it is as ready as any other. */
-function preferredOf({ preferred, failed, openUntil, readyAt, now }: RoutingState, routes: readonly Route[]) {
+/** The preferred target, if nothing has failed yet and it is as ready as any other; also one that gets nothing new. */
+function preferredOf({ preferred, failed, openUntil, readyAt, now }: RoutingState) {
   const isPossible =
-    preferred &&
-    failed.length === 0 &&
-    routes.includes(preferred.route) &&
-    openUntil(preferred.route.upstream.name) === 0 &&
-    readyAt(preferred) <= now
+    preferred && failed.length === 0 && openUntil(preferred.route.upstream.name) === 0 && readyAt(preferred) <= now
   return isPossible ? preferred : null
 }
 

@@ -9,6 +9,9 @@ export type CallRow = {
   id: CallId
   account_id: AccountId
   modality: Modality
+  model: string
+  /** Its first model, if it was given to another one. */
+  requested: string | null
   status: CallStatus
   credits: number
   credits_precharged: number

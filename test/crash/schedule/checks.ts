@@ -163,20 +163,30 @@ function checkCost({ simulation, prices }: ScheduleRun, request: Request, row: C
   const paid = row.credits + row.credits_uncollected
   const about = `${asked.modality} ${asked.prompt}: collected and uncollected make the price`
   if (asked.modality !== 'chat') return void expect(paid, about).to.equal(dueFor(price, asked, row, manner))
+  const own = ofModel(simulation, row)
+  const chat = price[row.model as 'chat' | 'dear']
   if (isSettledByWeb(simulation, row)) {
-    const delivered = tokensOf(row, request.received, null)
+    const delivered = tokensOf(own, request.received, null)
     return void expect(paid, `${about} of what was delivered before its worker was lost`).to.equal(
-      dueForTokens(row, price.chat, delivered),
+      dueForTokens(row, chat, delivered),
     )
   }
-  const costs = [...costsOfTaken(simulation, request, row, price.chat)]
+  const costs = [...costsOfTaken(simulation, request, own, chat)]
   // Chats end early that their client left, that their worker had to end, and that ran into their deadline.
   const mayBeCut =
     (asked.stream && (request.left || simulation.workers.some(({ isStopping }) => isStopping))) ||
     row.deadline_at! < row.finished_at!
   if (mayBeCut) return void expect(paid, `${about} of what its worker got`).to.be.oneOf(costs)
-  const whole = tokensOf(row, wordsOf(manner).join(''), manner.long ? null : reportedBy(manner))
-  expect(paid, about).to.equal(dueForTokens(row, price.chat, whole))
+  const whole = tokensOf(own, wordsOf(manner).join(''), manner.long ? null : reportedBy(manner))
+  expect(paid, about).to.equal(dueForTokens(row, chat, whole))
+}
+
+/** The row of a chat that names several models, with what is estimated of the one that it has in the end. */
+function ofModel({ dispatch }: Simulation, row: CallRow): CallRow {
+  const models = dispatch.modelsOf(row.id) ?? []
+  expect(row.requested, `${row.id}: the model that was asked first`).to.equal(row.model === 'dear' ? 'chat' : null)
+  const own = models.find(({ model }) => model === row.model)?.estimate
+  return own ? { ...row, estimated_input_tokens: own.input, estimated_output_tokens: own.output } : row
 }
 
 /** Whether a call was settled by the web process that had sent its stream on. */
@@ -193,7 +203,7 @@ function costsOfTaken(simulation: Simulation, { asked }: Request, row: CallRow, 
 /** What the operator pays: all but chats at most once, and no success without an upstream's. */
 function checkBill({ simulation }: ScheduleRun, { asked }: Request, row: CallRow): void {
   const bill = simulation.upstream.bills.get(asked.prompt)!
-  const limit = asked.modality === 'chat' ? MAX_CHAT_SENDS : 1
+  const limit = asked.modality === 'chat' ? MAX_CHAT_SENDS * (asked.large ? 2 : 1) : 1
   expect(bill.accepted, `${asked.modality} ${asked.prompt}: accepted by its upstream too often`).to.be.at.most(limit)
   if (row.status === 'succeeded')
     expect(bill.produced, `${asked.prompt}: succeeded without a result of its upstream`).to.be.at.least(1)

@@ -46,6 +46,8 @@ export type Move =
 
 /** A simulation and what happens in it. `grouped`: which of its accounts begin in a group. */
 export type Schedule = {
+  /** How many keys its upstream has. */
+  keys: number
   grants: number[][]
   limits: (Limits | null)[]
   tokens: TokenLimits[]
@@ -60,7 +62,14 @@ const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary
 const small = fc.nat({ max: 40 })
 const places = fc.array(small, { minLength: 1, maxLength: 5, size: 'max' })
 
-const failure = fc.constantFrom<FailureKind>('not_sent', 'rate_limited', 'overloaded', 'unknown', 'rejected')
+const failure = fc.constantFrom<FailureKind>(
+  'not_sent',
+  'rate_limited',
+  'not_served',
+  'overloaded',
+  'unknown',
+  'rejected',
+)
 
 /**
  * Tokens that an upstream reports. Some cost more than the charge, and perhaps more than the balance, which leaves
@@ -95,6 +104,8 @@ const ask: fc.Arbitrary<Ask> = record({
   failures: fc.oneof(
     { weight: 3, arbitrary: fc.constant<FailureKind[]>([]) },
     { weight: 1, arbitrary: fc.array(failure, { minLength: 1, maxLength: 3 }) },
+    // As long as it takes for the next model of a list.
+    { weight: 1, arbitrary: failure.map((one) => [one, one, one]) },
   ),
   usage: fc.option(usage, { freq: 4 }),
   long: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
@@ -207,6 +218,7 @@ const tokens: fc.Arbitrary<TokenLimits> = record({
  * disturb.
  */
 export const schedules: fc.Arbitrary<Schedule> = record({
+  keys: fc.constantFrom(1, 3),
   grants: fc.array(grants, { minLength: 1, maxLength: 2 }),
   limits: fc.array(fc.option(limits, { freq: 2 }), { minLength: 2, maxLength: 2, size: 'max' }),
   tokens: fc.array(tokens, { minLength: 2, maxLength: 2, size: 'max' }),

@@ -29,8 +29,8 @@ const MAX_EFFECTS = 12
  * @throws an Error that names the broken promise, and what happened.
  */
 export async function play(db: Db, name: string, schedule: Schedule): Promise<ScheduleRun> {
-  const { grants, limits, tokens, grouped, moves } = schedule
-  const simulation = new Simulation(db, name)
+  const { keys, grants, limits, tokens, grouped, moves } = schedule
+  const simulation = new Simulation(db, name, keys)
   const accounts = await Promise.all(
     grants.map((amounts, at) =>
       openAccount(db, amounts, {

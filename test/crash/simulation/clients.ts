@@ -15,6 +15,7 @@ import type { DeleteDeps } from '../../../src/api/v1/videos/deletion.ts'
 import { removeVideo } from '../../../src/api/v1/videos/deletion.ts'
 import { placeCall } from '../../../src/api/v1/calls/place-call.ts'
 import type { ChatModel } from '../../../src/shared/catalogue/catalogue.ts'
+import { inList } from '../../../src/api/v1/calls/asked-models.ts'
 import type { CallOrder } from '../../../src/api/v1/calls/call-order.ts'
 import type { Answer, LongAnswer } from '../../../src/shared/calls/stored-answers.ts'
 import { newCallId } from '../../../src/shared/reports/call-records.ts'
@@ -42,7 +43,7 @@ export type Asked = {
   idempotencyKey: string | null
   account: { id: AccountId; userId: UserId; group: string | null }
   keyId: KeyId
-  /** Several pictures, or what else is of the dearer kind. */
+  /** Several pictures, or what else is of the dearer kind: a chat that names two models. */
   large: boolean
 }
 
@@ -203,8 +204,11 @@ function orderOf(simulation: Simulation, web: Web, asked: Asked): CallOrder {
       const body = { model: model.id, query: prompt, documents }
       return { model, body, ...rerankKind.parse(body, model) }
     }
-    case 'chat':
-      return chatOrderOf(model, asked)
+    case 'chat': {
+      if (!asked.large) return chatOrderOf(model, asked)
+      const next = offerTo(simulation.catalogue(), asked.account).models.get('dear') as ChatModel
+      return inList([chatOrderOf(model, asked), chatOrderOf(next, asked)])
+    }
     case 'speech': {
       const body = { model: model.id, ...spokenOf(asked) }
       return { model, body, ...speechKind.parse(body, model) }

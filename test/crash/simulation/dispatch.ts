@@ -80,6 +80,11 @@ export class Dispatch {
     return [...this.jobs.values()].filter(({ state }) => state === 'active')
   }
 
+  /** What a call's job says of its models, if it names several. */
+  modelsOf(id: CallId): CallJob['models'] {
+    return this.seen.find(({ data }) => data.callId === id)?.data.models
+  }
+
   /** How many jobs were ever added. */
   get known(): number {
     return this.seen.length

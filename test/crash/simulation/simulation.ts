@@ -32,7 +32,7 @@ import { Upstream } from './upstream.ts'
 import { callsOf } from './verbs.ts'
 import type { Refunder } from './verbs.ts'
 import { Wire } from './wire.ts'
-import { IMAGE, PRICES, VIDEO } from './prices.ts'
+import { IMAGE, PRICES, VIDEO, upstreamWith } from './prices.ts'
 import type { Prices } from './prices.ts'
 
 /** Open calls that one account may have in a simulation: few, so that the bound is reached. */
@@ -66,17 +66,6 @@ const log = createLog('silent', 'worker')
 
 // Opens nothing before it fetches, which no model of a simulation asks for.
 const fetcher = createFetcher()
-
-const upstreamEntry: UpstreamEntry = {
-  name: 'scripted',
-  protocol: 'openai',
-  baseUrl: 'http://upstream.test',
-  results: 'store',
-  headers: {},
-  keys: [{ name: 'default', secret: null, weight: 1 }],
-  key: 'default',
-  apiKey: null,
-}
 
 export type Web = {
   process: Process
@@ -121,12 +110,15 @@ export class Simulation {
   catalogueVersion = 1
   private readonly versions = new Map<number, Catalogue>()
   private readonly name: string
+  private readonly upstreamEntry: UpstreamEntry
   private processes = 0
   private setOver: (why: Error) => void = () => {}
 
-  constructor(db: Db, name: string) {
+  /** @param keys how many keys the upstream has */
+  constructor(db: Db, name: string, keys = 1) {
     this.db = db
     this.name = name
+    this.upstreamEntry = upstreamWith(keys)
     this.turns = new Scheduler(db)
     this.dispatch = new Dispatch(this.turns)
     this.upstream = new Upstream(this.turns)
@@ -144,9 +136,10 @@ export class Simulation {
 
   /** Makes everything dearer, as an operator does: in a new version of the catalogue. */
   changePrices(): void {
-    const { chat, image, video, embedding, moderation, rerank, speech, transcription } = this.prices
+    const { chat, dear, image, video, embedding, moderation, rerank, speech, transcription } = this.prices
     this.prices = {
       chat: { ...chat, output: chat.output + 1000 },
+      dear: { ...dear, input: dear.input + 500 },
       image: { prices: image.prices.map((one, at) => (at === 1 ? { ...one, credits: one.credits + 7 } : one)) },
       video: { prices: video.prices.map((one, at) => (at === 1 ? { ...one, perSecond: one.perSecond + 3 } : one)) },
       embedding: { ...embedding, input: embedding.input + 1 },
@@ -162,12 +155,13 @@ export class Simulation {
   catalogue(): Catalogue {
     const known = this.versions.get(this.catalogueVersion)
     if (known) return known
-    const routes = [{ upstream: upstreamEntry, model: 'm', rename: {}, drop: [], set: {}, allow: [] }]
+    const routes = [{ upstream: this.upstreamEntry, model: 'm', rename: {}, drop: [], set: {}, allow: [] }]
     const version = this.catalogueVersion
     const common = { version, enabled: true, timeoutSeconds: DEADLINE_SECONDS, upstreams: [], routes }
-    const { chat, image, video, embedding, moderation, rerank, speech, transcription } = this.prices
+    const { chat, dear, image, video, embedding, moderation, rerank, speech, transcription } = this.prices
     const models: Model[] = [
       { ...common, id: 'chat', modality: 'chat', pricing: chat, price: chat },
+      { ...common, id: 'dear', modality: 'chat', pricing: dear, price: dear },
       { ...common, id: 'image', modality: 'image', ...IMAGE, ...image, price: image },
       { ...common, id: 'video', modality: 'video', ...VIDEO, ...video, price: video },
       { ...common, id: 'embedding', modality: 'embedding', pricing: embedding, price: embedding },
@@ -182,7 +176,7 @@ export class Simulation {
     const catalogue = {
       ...offer,
       groups: new Map([[GROUP.name, group]]),
-      upstreams: [upstreamEntry],
+      upstreams: [this.upstreamEntry],
       pools: new Map(),
       packs: [],
       topUp: null,

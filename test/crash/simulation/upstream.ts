@@ -15,6 +15,7 @@ import type {
   ChatResult,
   DirectMediaAdapter,
   FailureKind,
+  KeyFault,
   Made,
   SpeechAdapter,
   TaskMediaAdapter,
@@ -53,6 +54,12 @@ export type Bill = { accepted: number; produced: number }
  * reported behind them.
  */
 export type Taken = { process: Process; prompt: string; words: string; usage: UpstreamUsage | null }
+
+/** What a failure shows of the key that was asked: a limit, which has ended when it is known, or that it is refused. */
+const KEY_FAULTS: Partial<Record<FailureKind, { keyFault: KeyFault }>> = {
+  rate_limited: { keyFault: 'limited' },
+  not_served: { keyFault: 'refused' },
+}
 
 const ACCEPTED: ReadonlySet<FailureKind> = new Set(['unknown'])
 
@@ -234,7 +241,7 @@ export class Upstream {
       const failure = manner.failures[nth]
       const bill = this.bills.get(prompt)!
       if (failure === undefined || ACCEPTED.has(failure)) bill.accepted++
-      if (failure !== undefined) throw new UpstreamError(failure, 'as asked')
+      if (failure !== undefined) throw new UpstreamError(failure, 'as asked', { ...KEY_FAULTS[failure], resetMs: 0 })
       bill.produced++
       accepted()
     })

@@ -9,6 +9,7 @@ import type { Process, Scheduler } from '../../support/faults.ts'
 const verbs = [
   'open',
   'begin',
+  'moveToModel',
   'leaseOf',
   'submitted',
   'requeue',

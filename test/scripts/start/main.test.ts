@@ -52,6 +52,24 @@ function line(text: string, name: string): string {
   return new RegExp(`^  ${name} +(.+)$`, 'm').exec(text)?.[1] ?? `no ${name} in:\n${text}`
 }
 
+/** The states of the keys of the pool, after six chats in one session; and how these were served. */
+async function poolAfterChats(base: string, key: string, signIn: string) {
+  const cache_control = { type: 'ephemeral' }
+  const content = [{ type: 'text', text: 'a long text '.repeat(50), cache_control }]
+  const chat = { model: 'sandbox-pool-chat', max_tokens: 50, messages: [{ role: 'user', content }] }
+  const served: unknown[] = []
+  for (let times = 0; times < 6; times += 1) {
+    const session: Record<string, string> = times < 2 ? { 'X-Session-Id': 'mine' } : {}
+    const { headers, json } = await post(`${base}/v1/messages`, key, chat, session)
+    if (times < 2) served.push([headers.get('x-tollgate-session'), json.usage.cache_read_input_tokens > 0])
+  }
+  const [email, password] = signIn.split(/ +/)
+  const { token } = (await post(`${base}/api/auth/login`, '', { email, password })).json
+  const { data } = (await get(`${base}/api/operator/upstreams`, token)).json
+  const { keys } = data.find(({ upstream }: { upstream: string }) => upstream === 'sandbox-pool')
+  return { served, reasons: keys.map(({ name, reason }: { name: string; reason: string | null }) => [name, reason]) }
+}
+
 /** Buys the smallest pack by the console's API and by a click on the sandbox's page; answers the balance after it. */
 async function buyCredits(base: string, signIn: string): Promise<number> {
   const [email, password] = signIn.split(/ +/)
@@ -155,6 +173,15 @@ describe('npm start', function () {
       expect(answer.status, answer.text).to.equal(200)
       const left = await buyCredits(base, line(again.text(), 'Sign in'))
       expect(left, 'the customer is known again').to.equal(30_000 - (answer.json.usage.credits as number))
+      const { served, reasons } = await poolAfterChats(base, key, line(again.text(), 'Sign in'))
+      expect(served).to.deep.equal([
+        ['new', false],
+        ['hit', true],
+      ])
+      expect(reasons).to.deep.include.members([
+        ['empty', 'no_credit'],
+        ['dead', 'refused'],
+      ])
       const [, , , , worker] = runningIn(folder)?.processes ?? []
       process.kill(worker!.pid, 'SIGKILL')
       expect(await again.ended).to.equal(1)

@@ -94,6 +94,18 @@ describe('the keys of an upstream', () => {
     expect(over).to.deep.equal([name])
   })
 
+  it('are off for longer after each test that fails: 5, 30, 60 minutes', async () => {
+    const pools = new Pools(1)
+    const [target] = targetsWith(keyed('a'))
+    const pauses: number[] = []
+    for (const times of [1, 2, 3]) {
+      pools.take(new Map([[name, off({ times })]]), new Set(), performance.now())
+      await failureOf(pools.during(target!, caller, failing('refused')).then(() => {}))
+      pauses.push(Math.round((pools.readyAt(target!) - Date.now()) / 60_000))
+    }
+    expect(pauses).to.deep.equal([5, 30, 60])
+  })
+
   it('do not work again by a success that began before they failed', async () => {
     const pools = new Pools(1)
     const [target] = targetsWith(keyed('a'))

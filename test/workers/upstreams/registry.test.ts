@@ -99,6 +99,10 @@ describe('the attempts of a call', () => {
     expect(await failureOf(tryChat([sick], promptOf('x')))).to.include({ kind: 'not_sent' })
   })
 
+  it('need an upstream', async () => {
+    expect(await failureOf(tryChat([], promptOf('x')))).to.include({ kind: 'rate_limited' })
+  })
+
   it('pass on at once what is not a failure of an upstream', async () => {
     const defect = new Error('a defect')
     const outcome = await world.upstreams

@@ -19,6 +19,7 @@ type Told = {
   modality?: Modality
   open?: Record<string, number>
   retryAfterMs?: number
+  patienceMs?: number
   random?: number
   /** The keys of each route, and until when one takes no requests. */
   keys?: string
@@ -66,6 +67,7 @@ function situation(
     now: NOW,
     backoffMs: 500,
     random: () => random,
+    patienceMs: more.patienceMs,
   }
 }
 
@@ -126,6 +128,10 @@ describe('the choice of the next upstream', () => {
     expect(told(nextAttempt(situation('ab', 'a:rate_limited', { retryAfterMs: 7000 })))).to.equal('b after 0')
     expect(told(nextAttempt(situation('a', 'a:rate_limited', { retryAfterMs: 1500 })))).to.equal('a after 1500')
     expect(told(nextAttempt(situation('a', 'a:rate_limited', { retryAfterMs: 0 })))).to.equal('a after 0')
+    const long = { retryAfterMs: 7000 }
+    expect(told(nextAttempt(situation('a', 'a:overloaded', long)))).to.equal('a after 7000')
+    expect(told(nextAttempt(situation('a', 'a:overloaded', { ...long, patienceMs: 2000 })))).to.equal('give_up')
+    expect(told(nextAttempt(situation('a', 'a:overloaded', { patienceMs: 2000 })))).to.equal('a after 500')
   })
 
   it('counts the wait from the failure', () => {

@@ -8,7 +8,7 @@ import { dialectOf } from '../../../shared/chat/dialect.ts'
 import type { CallBounds, ChatPrice, Share, Tokens } from '../../../shared/terms/pricing.ts'
 import { chatCharge, limitWithin, reservedTokens } from '../../../shared/terms/pricing.ts'
 import type { FormFile } from '../../forms/form-file.ts'
-import type { CallSession } from '../../../shared/queues.ts'
+import type { CallSession, QueuedModel } from '../../../shared/queues.ts'
 import type { CallRequest } from '../../../shared/requests/requests.ts'
 import type { Funds } from '../../../shared/identity/summary.ts'
 import { payable } from '../../../shared/identity/summary.ts'
@@ -16,8 +16,10 @@ import type { TokenAllowance } from '../../../shared/identity/account-limits.ts'
 import { mostTokens } from '../../../shared/identity/account-limits.ts'
 import { ApiError } from '../../../shared/platform/errors.ts'
 
-/** What a chat costs with a lower limit of its output. */
-export type Lowered = { maxTokens: number; estimate: Tokens; charge: number }
+/** What a chat costs with a lower limit of its output. `models`: the limit of each model of its list. */
+export type Lowered = { maxTokens: number; estimate: Tokens; charge: number; models?: readonly Limited[] }
+
+type Limited = { maxTokens: number; estimate: Tokens }
 
 /** Lowers the limit of a chat's output to what can be paid; null if that is fewer than `least` tokens. */
 export type LowerTo = (bounds: CallBounds, least: number) => Lowered | null
@@ -56,6 +58,8 @@ export type CallOrder = {
   betas?: string[] | undefined
   /** The session that a chat belongs to. */
   session?: CallSession | undefined
+  /** The models that may answer a chat, in their order, if it names several. */
+  models?: readonly QueuedModel[] | undefined
   /** The tools of upstreams that were left out, by their names. */
   droppedTools?: readonly string[] | undefined
   /** How long it may take where its model states nothing, in seconds; as its modality if absent. */
@@ -65,11 +69,12 @@ export type CallOrder = {
 }
 
 /** An order with a lower limit of its output. */
-export const lowered = <O extends CallOrder>(order: O, { maxTokens, estimate, charge }: Lowered): O => ({
+export const lowered = <O extends CallOrder>(order: O, { maxTokens, estimate, charge, models }: Lowered): O => ({
   ...order,
   request: { ...order.request, max_tokens: maxTokens },
   estimate,
   charge,
+  ...(models && { models: order.models?.map((one, at) => ({ ...one, ...models[at] })) }),
 })
 
 /** The tokens that a call may have at most, and those of output below which no limit is lowered. */

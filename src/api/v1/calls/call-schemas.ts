@@ -18,6 +18,16 @@ export const modelId = z
   .max(200)
   .meta({ description: 'A model id of GET /v1/models that belongs to this endpoint.' })
 
+/** The lists of models that chats may have, by their fields. */
+export const MODEL_LISTS = {
+  models: z.array(modelId).min(2).max(4).meta({ description: '2 to 4 models, in the order in which they are asked.' }),
+  fallbacks: z
+    .array(z.strictObject({ model: modelId }))
+    .min(1)
+    .max(3)
+    .meta({ description: '1 to 3 models that are asked where `model` cannot answer.' }),
+}
+
 /** What is wrong with the length of a prompt, which is limited in code points; null if nothing is. */
 export const promptFault = (text: string, most: number): string | null =>
   hasAtMost(text, most) ? null : `must be at most ${most.toLocaleString('en-US')} characters`
@@ -58,5 +68,5 @@ export const videoBody = z
 
 /** The body of a chat, for the documentation; `check.ts` checks it piece by piece. */
 export const chatBody = z
-  .object({ model: modelId, messages: chatMessages, ...chatOptions.shape })
+  .object({ model: modelId, models: MODEL_LISTS.models.nullish(), messages: chatMessages, ...chatOptions.shape })
   .meta({ id: 'ChatRequest' })

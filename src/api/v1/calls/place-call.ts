@@ -11,6 +11,7 @@ import { publicId } from '../../../shared/platform/ids.ts'
 import { WORKER_LOST } from '../../../shared/calls/chat-settlement.ts'
 import { KINDS } from '../../../shared/terms/kinds.ts'
 import { QUEUED_LEASE_SECONDS } from '../../../shared/terms/lifecycle.ts'
+import { lastAsked } from '../../../shared/calls/listed-models.ts'
 import type { Ended, OpenOutcome, OpenRequest } from '../../../shared/calls/types.ts'
 import { putUpload } from '../../../shared/requests/uploads.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
@@ -86,7 +87,12 @@ export async function placeCall(
   if (!outcome.opened) throw await refusalOf(deps, request, order, outcome)
   ctx.state.opened = true
   if ('max_tokens' in order.request) ctx.set('X-Max-Output-Tokens', String(order.request.max_tokens))
-  const placed = expectAnswer(deps, { request, relayed: relayedOf(deps, order) }, outcome.balance, onUpdate)
+  const placed = expectAnswer(
+    deps,
+    { request, relayed: relayedOf(deps, order), models: order.models },
+    outcome.balance,
+    onUpdate,
+  )
   // Before the job is enqueued, so that both are sent in one write and no follower sees the end of the call first.
   deps.replies.publishEvent(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
   try {
@@ -133,10 +139,13 @@ const SHORT: ReadonlySet<string> = new Set([
   'member_budget_in_use',
 ])
 
+/** A call that was opened: what is sent on of it, and its list of models. */
+type Opened = { request: OpenRequest; relayed: Relayed | null; models: CallOrder['models'] }
+
 /** Waits for a call that was opened, and is yet to be enqueued. */
 function expectAnswer(
   deps: PlaceDeps,
-  { request, relayed }: { request: OpenRequest; relayed: Relayed | null },
+  { request, relayed, models }: Opened,
   balance: number,
   onUpdate: (update: CallUpdate) => void = () => {},
 ): PlacedCall {
@@ -149,7 +158,8 @@ function expectAnswer(
     deps.unstarted.release(request.id)
     relayed?.release()
   }
-  const endDelivered = relayed && ((overdue: boolean) => endRelayed(deps, relayed, request, { overdue, onUpdate }))
+  const endDelivered =
+    relayed && ((overdue: boolean) => endRelayed(deps, relayed, { request, models }, { overdue, onUpdate }))
   const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, pass, over, endDelivered)
   const charged = { credits: request.amount, balance }
   const placed: PlacedCall = {
@@ -169,13 +179,14 @@ function expectAnswer(
  * we cut; refunded if there were none. One that is only overdue is refunded by others.
  */
 async function endRelayed(
-  { calls, log }: PlaceDeps,
+  { calls, db, log }: PlaceDeps,
   relayed: Relayed,
-  request: OpenRequest,
+  { request, models }: Omit<Opened, 'relayed'>,
   { overdue, onUpdate }: { overdue: boolean; onUpdate: (update: CallUpdate) => void },
 ): Promise<Ended | null> {
   const { id, modality, requestId } = request
-  const settlement = relayed.settlement(request)
+  const answering = models && (await lastAsked(db, id, models))
+  const settlement = relayed.settlement({ ...request, ...answering })
   if (!settlement) return overdue ? null : await calls.refund(id, WORKER_LOST)
   const ended = await calls.settle(id, modality, settlement)
   if (!ended) return null
@@ -281,6 +292,7 @@ async function enqueue(
     request: order.request,
     ...writtenFor(order),
     ...(order.session && { session: order.session }),
+    ...(order.models && { models: order.models }),
     ...(order.dialect && { dialect: order.dialect, betas: order.betas ?? [] }),
     catalogueVersion: request.catalogueVersion,
     requestId,

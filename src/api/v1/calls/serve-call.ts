@@ -6,9 +6,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Context, Middleware, ParameterizedContext } from 'koa'
 import type { Principal } from '../../../shared/identity/key-lookup.ts'
-import type { Modality } from '../../../shared/terms/kinds.ts'
-import type { Model, Offer } from '../../../shared/catalogue/catalogue.ts'
-import { findModel, offerTo } from '../../../shared/catalogue/catalogue.ts'
+import type { Model } from '../../../shared/catalogue/catalogue.ts'
+import { offerTo } from '../../../shared/catalogue/catalogue.ts'
 import type { Dialect } from '../../../shared/chat/dialect.ts'
 import type { CallUpdate } from '../../../shared/replies/channels.ts'
 import { newCallId } from '../../../shared/reports/call-records.ts'
@@ -24,9 +23,11 @@ import type { SentForm } from '../../forms/read-form.ts'
 import { isJson, readForm } from '../../forms/read-form.ts'
 import type { RequestState, Served } from '../../middleware/request-context.ts'
 import { countersOf } from '../../endpoint/serve.ts'
-import { authenticateKey, mayCall, refuseHolder, identify, apiKeyToken } from '../../endpoint/auth.ts'
+import { authenticateKey, refuseHolder, identify, apiKeyToken } from '../../endpoint/auth.ts'
 import { beginAt, nameCall } from '../../middleware/request-context.ts'
 import { prefersAsync } from './answer-call.ts'
+import type { AskedModels, Asking } from './asked-models.ts'
+import { inList, modelsOf, namedIn } from './asked-models.ts'
 import { bufferUpdates } from './placed-call.ts'
 import type { CallOrder } from './call-order.ts'
 import { LargeCall } from './large-call.ts'
@@ -121,7 +122,9 @@ function serveCall<M extends Model, P extends Parsed>(
         : await readJsonBody(ctx, deps, principal.accountId, { admit: large.admit, hold: large.hold, read: take })
       body = read
       await large.pause()
-      await checkCaller(deps, call, async (holder) => modelOf(deps, kind, read, holder))
+      const { models } = await checkCaller(deps, call, async (holder) => askedModels<M>(deps, kind, read, holder))
+      // The charge checks of the key that it may call the first.
+      if (models.length > 1) await hasChanged(deps, call)
       const resolved = kind.resolve ? await kind.resolve(deps, body, principal) : body
       // A retry has the body that was sent.
       const sent = { body, files: form?.files }
@@ -129,9 +132,9 @@ function serveCall<M extends Model, P extends Parsed>(
       const orderFor = async (holder: Principal) => {
         const asked = { ...orderOf(deps, kind, resolved, holder, { headers: ctx.req.headers, text }), dialect }
         await large.pause()
-        const owner = { holder, model: asked.model.id, secret: deps.config.APP_SECRET }
-        const session = sessionOf({ modality: kind.modality, headers: ctx.req.headers, body: read, dialect }, owner)
-        return { ...orderForReader(ctx, asked), ...sent, text, session }
+        const naming = { modality: kind.modality, headers: ctx.req.headers, body: read, dialect }
+        const inSession = withSessions(asked, naming, { holder, secret: deps.config.APP_SECRET })
+        return { ...orderForReader(ctx, inSession), ...sent, text }
       }
       const place = () => placeInGroup(call, deps, withSession(ctx, updates.onUpdate), orderFor)
       const { order, placed } = await checkCaller(deps, call, place)
@@ -149,6 +152,17 @@ function serveCall<M extends Model, P extends Parsed>(
       await form?.release()
     }
   }
+}
+
+/** An order in its session: that of its id with each of its models. */
+function withSessions<O extends CallOrder>(
+  order: O,
+  naming: Parameters<typeof sessionOf>[0],
+  owner: { holder: Principal; secret: string },
+): O {
+  const sessionWith = (model: string) => sessionOf(naming, { ...owner, model })
+  const models = order.models?.map((one) => ({ ...one, session: sessionWith(one.model) }))
+  return { ...order, session: sessionWith(order.model.id), models }
 }
 
 /** Updates of a call, of which the session is a header of its answer. */
@@ -192,40 +206,30 @@ async function placeInGroup<O extends CallOrder>(
  */
 export function orderOf<M extends Model, P extends Parsed>(
   { catalogue }: Pick<WebDeps, 'catalogue'>,
-  kind: Pick<CallKind<M, P>, 'modality' | 'mayOmitModel' | 'parse'>,
+  kind: Asking & Pick<CallKind<M, P>, 'parse'>,
   body: JsonObject,
   holder: Principal,
   { headers, text }: { headers?: IncomingHttpHeaders; text?: string | undefined } = {},
-): P & { model: M; body: JsonObject } {
-  const model = modelOf<M>({ catalogue }, kind, body, holder)
-  const read = kind.modality === 'chat' ? withoutGatewayFields(body, model) : body
-  return { ...kind.parse(read, model, headers, text), model, body }
+): OrderOf<M, P> {
+  const asked = askedModels<M>({ catalogue }, kind, body, holder)
+  const orderAt = (model: M): OrderOf<M, P> => {
+    const own = asked.body === body ? body : { ...asked.body, model: model.id }
+    const read = kind.modality === 'chat' ? withoutGatewayFields(own, model) : own
+    return { ...kind.parse(read, model, headers, text), model, body }
+  }
+  const [first, ...further] = asked.models
+  return inList([orderAt(first), ...further.map(orderAt)])
 }
 
-/** The model of a body. @throws ApiError unsupported_model, model_not_allowed */
-function modelOf<M extends Model>(
+/** The models that a body asks for, of those that its holder is offered. @throws ApiError like `modelsOf` */
+const askedModels = <M extends Model>(
   { catalogue }: Pick<WebDeps, 'catalogue'>,
-  kind: Asked,
+  kind: Asking,
   body: JsonObject,
   holder: Principal,
-): M {
-  const offer = offerTo(catalogue.current(), holder)
-  const model = (isOmitted(kind, body) ? firstModel(offer, kind, holder) : namedModel(offer, kind, body)) as M | null
-  if (!model) throw new ApiError('unsupported_model', { param: 'model', message: isNamed(body) ? undefined : NO_MODEL })
-  if (!mayCall(holder, model)) throw new ApiError('model_not_allowed', { param: 'model' })
-  return model
-}
+): AskedModels<M> => modelsOf<M>(offerTo(catalogue.current(), holder), kind, body, holder)
 
-type Asked = { modality: Modality; mayOmitModel?: true }
-
-const isOmitted = ({ mayOmitModel }: Asked, { model = null }: JsonObject): boolean =>
-  mayOmitModel === true && model === null
-
-const namedModel = (offer: Offer, { modality }: Asked, body: JsonObject): Model | null =>
-  findModel(offer, namedIn(body), modality)
-
-const firstModel = ({ models }: Offer, { modality }: Asked, holder: Principal): Model | null =>
-  [...models.values()].find((one) => one.modality === modality && one.routes.length > 0 && mayCall(holder, one)) ?? null
+type OrderOf<M, P> = P & { model: M; body: JsonObject } & Pick<CallOrder, 'models'>
 
 /**
  * A chat whose client does not wait is not streamed: nobody would read its chunks, and it could not be continued by
@@ -244,13 +248,6 @@ function assignCallId(
   Object.assign(ctx.state, { principal })
   return ctx as CallContext
 }
-
-const NO_MODEL = 'model is missing: send the id of one of GET /v1/models.'
-
-const isNamed = ({ model }: JsonObject): boolean => model !== undefined && model !== null && model !== ''
-
-/** The `model` of a body, or an empty text without one: no model has that id. */
-const namedIn = (body: JsonObject): string => (typeof body.model === 'string' ? body.model : '')
 
 type KeyDeps = Pick<WebDeps, 'keys' | 'config'>
 

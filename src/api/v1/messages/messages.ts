@@ -12,6 +12,7 @@ import type { AskedChat } from '../chat/agent-chat.ts'
 import { agentAnswers, agentChat, clampedChat, settled } from '../chat/agent-chat.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { FrameStream, FrameWriter } from '../calls/streamed-answer.ts'
+import { MODEL_LISTS } from '../calls/call-schemas.ts'
 import type { CallKind } from '../calls/serve-call.ts'
 import { callEndpoint } from '../calls/serve-call.ts'
 import { callRequestHeaders } from '../declared.ts'
@@ -78,7 +79,7 @@ export const createMessage = callEndpoint(
         .meta({ description: 'Any value.', examples: ['2023-06-01'] }),
       'anthropic-beta': z.string().optional().meta({ description: 'Those that cost nothing are passed on.' }),
     }),
-    body: messagesBody.meta({ id: 'MessageRequest' }),
+    body: messagesBody.extend({ fallbacks: MODEL_LISTS.fallbacks.nullish() }).meta({ id: 'MessageRequest' }),
     answers: agentAnswers('message', messageResult, 'Messages API'),
   },
   messagesKind,

@@ -22,6 +22,7 @@ import { callEndpoint } from '../calls/serve-call.ts'
 import { answerWithFrames } from '../calls/streamed-answer.ts'
 import type { FrameStream, FrameWriter } from '../calls/streamed-answer.ts'
 import type { CallContext, PlacedCall, UpdateListener } from '../calls/placed-call.ts'
+import { MODEL_LISTS } from '../calls/call-schemas.ts'
 import { withPrevious } from './previous.ts'
 import { typeOfLine } from '../../../shared/chat/answer-form.ts'
 import { endOfResponse, eventsOfResponse } from '../../../shared/chat/responses/answer.ts'
@@ -123,7 +124,7 @@ export const createResponse = callEndpoint(
     description:
       "OpenAI's Responses API over every chat model. An estimate is charged first, with `max_output_tokens` lowered " +
       'to what can be paid, and settled on the real usage at the end.',
-    body: responsesBody.meta({ id: 'ResponseRequest' }),
+    body: responsesBody.extend({ models: MODEL_LISTS.models.nullish() }).meta({ id: 'ResponseRequest' }),
     answers: agentAnswers('response', responseResult, 'Responses API'),
     errors: ['previous_response_not_found', ...agentChat.errors],
   },
