@@ -12,7 +12,7 @@ const TAKES: ReadonlySet<FailpointName> = new Set(['call.beginning', 'call.begun
 const LEAVES: ReadonlySet<FailpointName> = new Set(['call.settled', 'call.refunded', 'task.persisted'])
 
 /** The calls that a killed worker held, and when it was killed, in Unix ms. */
-export function heldBy(program: Program): { ids: CallId[]; at: number } {
+function heldBy(program: Program): { ids: CallId[]; at: number } {
   const held = new Set<CallId>()
   for (const { name, callId } of program.steps) {
     if (TAKES.has(name)) held.add(callId)

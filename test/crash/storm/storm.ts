@@ -11,11 +11,9 @@ import { post, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import type { Installation, Kind, Program } from '../../../scripts/harness/installation.ts'
 import { seenWithin } from '../../../scripts/harness/until.ts'
-import { DEBTOR_CREDITS, Debtor } from './debtor.ts'
 import { inSoak } from '../scale.ts'
 import { checkOutcome } from './outcome.ts'
-import { Reader } from './readers.ts'
-import { heldBy, recoveriesOf } from './recoveries.ts'
+import { recoveriesOf } from './recoveries.ts'
 import { KINDS } from './requests.ts'
 import type { Sent } from './requests.ts'
 import { stepsOf } from './steps.ts'
@@ -39,14 +37,11 @@ export type StormOptions = {
 }
 
 /**
- * The results of a storm. `repaid`: credits of debt. `endings`: how many streams were cut or abandoned, by cause.
- * Recoveries in ms, by modality: from the kill of a worker until each call that it held was taken by another one, or
+ * The results of a storm. Recoveries in ms, by modality: from the kill of a worker until each call that it held was taken by another one, or
  * ended. `slowestStart`: how long a process took until it was up, at most, in ms.
  */
 export type StormFigures = {
   kills: number
-  repaid: number
-  endings: Record<string, number>
   steps: Set<string>
   calls: number
   answered: number
@@ -65,22 +60,13 @@ export async function storm(town: Installation, sandbox: Sandbox, options: Storm
   await town.db.transaction((trx) => setLimitsOf(trx, account.id, { tokensPerMinute: 1_000_000_000 }))
   await changeKey(town.db, account.keyId, { tokensPerMinute: 1_000_000_000 })
   const storm = new Storm(town, account, options)
-  const url = () => storm.liveWeb()?.url
-  const debtor = new Debtor(town.db, await anAccount(town.db, DEBTOR_CREDITS), url)
-  const readers = await Reader.ofEach(town, sandbox, url)
-  await Promise.all([storm.rage(), ...[debtor, ...readers].map((one) => one.run(() => storm.raging))])
+  await storm.rage()
   const sent = await storm.calm()
   const calls = await untilEnded(town.db, account.id)
-  const repaid = await debtor.checkOutcome()
-  const interrupted = new Set(storm.dead.filter(({ kind }) => kind === 'worker').flatMap((one) => heldBy(one).ids))
-  const endings: Record<string, number> = {}
-  for (const reader of readers) endings[reader.ending.name] = await reader.checkOutcome(interrupted)
   await expectBooksToBalance(town.db)
   await checkOutcome(town, storm.webUrl(), account, sandbox, sent)
   return {
     kills: storm.dead.length,
-    repaid,
-    endings,
     steps: storm.steps,
     calls: calls.length,
     answered: sent.filter(({ reply }) => reply?.status === 200).length,
