@@ -4,10 +4,8 @@ import { accountCommands } from '../../src/admin/commands/accounts.ts'
 import { bannerCommands } from '../../src/admin/commands/banner.ts'
 import { keyCommands } from '../../src/admin/commands/keys.ts'
 import { moneyCommands } from '../../src/admin/commands/money.ts'
-import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { createKeyLookup } from '../../src/shared/identity/key-lookup.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
-import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
@@ -16,13 +14,10 @@ import { webhookCommands } from '../../src/admin/commands/webhooks.ts'
 import { OPERATOR_TYPES } from '../../src/shared/webhooks/types.ts'
 import { createWebhook } from '../../src/shared/webhooks/webhooks.ts'
 import { createSecretBox } from '../../src/shared/webhooks/secrets.ts'
+import { useDb } from '../support/database.ts'
 
 describe('commands of operators', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 3 })
-  })
-  after(() => db.destroy())
+  const db = useDb({ isOwn: true })
 
   const COMMANDS = [...accountCommands, ...keyCommands, ...moneyCommands, ...bannerCommands]
 

@@ -2,23 +2,20 @@ import { expect } from 'chai'
 import { accountCommands } from '../../src/admin/commands/accounts.ts'
 import { keyCommands } from '../../src/admin/commands/keys.ts'
 import { listActions } from '../../src/shared/action-log/actions.ts'
-import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
-import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
 import { createKeyLookup } from '../../src/shared/identity/key-lookup.ts'
 import type { ApiKey } from '../../src/shared/identity/shown-key.ts'
 import { applyCatalogue } from '../../src/shared/operators/catalogue-changes.ts'
+import { useDb } from '../support/database.ts'
 
 describe('the commands of limits, keys and groups', () => {
-  let db: Db
+  const db = useDb({ isOwn: true })
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     const content = { ...sandboxCatalogue('http://127.0.0.1:9'), groups: { partner: { rateLimit: 600 }, idle: {} } }
     await applyCatalogue(db, { content, source: 'command', operator: null, note: null, expect: null })
   })
-  after(() => db.destroy())
 
   const refused = (work: Promise<unknown>): Promise<string> =>
     work.then(

@@ -4,26 +4,23 @@ import { CommandError } from '../../src/admin/command.ts'
 import { codeCommands } from '../../src/admin/commands/codes.ts'
 import { accountClosureCommands } from '../../src/admin/commands/account-closure.ts'
 import { paymentCommands } from '../../src/admin/commands/payments.ts'
-import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
 import { redeemCode } from '../../src/shared/payments/codes.ts'
 import { findPayment } from '../../src/shared/payments/orders.ts'
 import { putToReview } from '../../src/shared/payments/apply.ts'
-import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount, balanceOf, debtOf, mailboxes } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../support/books.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 import type { PaymentFixture } from '../shared/payments/fixture.ts'
 import { WEBHOOK_SECRET, aPaidPayment, paymentFixture } from '../shared/payments/fixture.ts'
+import { useBooks } from '../support/database.ts'
 
 describe("the operator's commands of payments", () => {
   const environment = { ...process.env }
-  let db: Db
+  const db = useBooks({ isOwn: true })
   let fixture: PaymentFixture
   let account: TestAccount
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     fixture = await paymentFixture(db)
     Object.assign(process.env, {
       PAYMENTS: 'stripe',
@@ -32,13 +29,11 @@ describe("the operator's commands of payments", () => {
       STRIPE_API_BASE: fixture.sandbox.url,
     })
   })
-  afterEach(() => expectBooksToBalance(db))
   after(async () => {
     for (const name of ['PAYMENTS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'STRIPE_API_BASE'])
       if (environment[name] === undefined) delete process.env[name]
       else process.env[name] = environment[name]
     await fixture.stop()
-    await db.destroy()
   })
   beforeEach(async () => {
     account = await anAccount(db)

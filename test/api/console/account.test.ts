@@ -1,17 +1,12 @@
 import { expect } from 'chai'
 import { aGrant, anAccount } from '../../../scripts/harness/factories.ts'
-import type { DescribedWeb } from './support/records.ts'
-import { aCall, startDescribed } from './support/records.ts'
+import { aCall, useDescribed } from './support/records.ts'
 import { publicId, newId } from '../../../src/shared/platform/ids.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
 import { openSession } from '../../../src/shared/identity/sessions.ts'
 
 describe('an account at the console', () => {
-  let web: DescribedWeb
-  before(async () => {
-    web = await startDescribed()
-  })
-  after(() => web.stop())
+  const web = useDescribed()
 
   describe('GET /api/account', () => {
     it('shows the balance, what running calls hold of it, and how many are running', async () => {

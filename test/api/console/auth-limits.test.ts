@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { PASSWORD, aPerson, anEmail, consoleConfig, startConsole } from '../../support/console.ts'
+import { PASSWORD, aPerson, anEmail, consoleConfig, startConsole, useConsole } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
 import { startPrivateRedis } from '../../../scripts/harness/services.ts'
 
@@ -77,11 +77,7 @@ describe('limits of the console', () => {
   })
 
   describe('where no proxy is trusted', () => {
-    let web: TestConsole
-    before(async () => {
-      web = await startConsole(await consoleConfig({ LOGIN_RATE_LIMIT: '2' }))
-    })
-    after(() => web.stop())
+    const web = useConsole({ LOGIN_RATE_LIMIT: '2' })
 
     it('ignore every header that names a client', async () => {
       const login = async (address: string) =>

@@ -5,18 +5,13 @@ import { expectBooksToBalance } from '../../support/books.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
-import { PASSWORD, aPerson, anEmail, consoleConfig, logIn, startConsole } from '../../support/console.ts'
-import type { TestConsole } from '../../support/console.ts'
+import { PASSWORD, aPerson, anEmail, logIn, useConsole } from '../../support/console.ts'
 import { send } from '../../../scripts/harness/http.ts'
 
 const idOf = (publicText: string): AccountId => parseId('account', publicText)!
 
 describe('/api/auth', () => {
-  let web: TestConsole
-  before(async () => {
-    web = await startConsole(await consoleConfig({ SIGNUP_CREDITS: '250', SIGNUP_CREDITS_AT: 'registration' }))
-  })
-  after(() => web.stop())
+  const web = useConsole({ SIGNUP_CREDITS: '250', SIGNUP_CREDITS_AT: 'registration' })
 
   const login = (email: unknown, password: unknown) => web.post('/api/auth/login', { email, password })
 

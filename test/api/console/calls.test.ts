@@ -4,8 +4,8 @@ import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { createKey } from '../../../src/shared/identity/api-keys.ts'
 import type { Client } from '../support/described.ts'
-import type { DescribedWeb, SignedIn } from './support/records.ts'
-import { aCall, startDescribed } from './support/records.ts'
+import type { SignedIn } from './support/records.ts'
+import { aCall, useDescribed } from './support/records.ts'
 
 type Call = { id: string; createdAt: string; [field: string]: unknown }
 
@@ -22,11 +22,7 @@ async function allPages(api: Client, query = '', limit = 2): Promise<Call[][]> {
 }
 
 describe('GET /api/calls', () => {
-  let web: DescribedWeb
-  before(async () => {
-    web = await startDescribed()
-  })
-  after(() => web.stop())
+  const web = useDescribed()
 
   it('shows what a call was, what it cost and its ledger entries', async () => {
     const { account, api } = await web.signedIn(1000)

@@ -7,19 +7,17 @@ import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
-import { aPerson, aVisitor, logIn, startConsole } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
+import { aPerson, aVisitor, logIn, useConsole } from '../../support/console.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 
 describe('/api/operator', () => {
-  let web: TestConsole
+  const web = useConsole()
   let operator: Person
   before(async () => {
-    web = await startConsole()
     operator = await anOperator()
   })
-  after(() => web.stop())
 
   async function anOperator(): Promise<Person> {
     const person = await aVisitor(web)

@@ -1,22 +1,19 @@
 import { expect } from 'chai'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { RecordRefusal, Refusal } from '../../../src/shared/calls/refusal-records.ts'
 import { createRefusals } from '../../../src/shared/calls/refusal-records.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import { useDb } from '../../support/database.ts'
 
 describe('the records of refusals', () => {
-  let db: Db
+  const db = useDb()
   let account: TestAccount
   let record: RecordRefusal
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     record = createRefusals(db)
   })
-  after(() => db.destroy())
   beforeEach(async () => {
     account = await anAccount(db)
   })

@@ -1,14 +1,13 @@
 import { expect } from 'chai'
-import type { Db, Trx } from '../../../src/shared/platform/postgres/db.ts'
+import type { Trx } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../calls/opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 const UNIQUE = '23505'
 const CHECK = '23514'
@@ -16,15 +15,12 @@ const CHECK = '23514'
 type Entry = { call_id?: CallId | null; grant_id?: string; kind: string; amount: number; account_id?: string }
 
 describe('the database itself', () => {
-  let db: Db
+  const db = useBooks()
   let calls: Calls
   let account: TestAccount
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     calls = verbs(db)
   })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
   beforeEach(async () => {
     account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30 }])
   })

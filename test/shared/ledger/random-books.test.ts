@@ -1,16 +1,14 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aGrant, anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, letExpire, letPass, outstandingOf, remainders, verbs } from '../calls/opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 /** `revived`: when it expires if something comes back past its time; null: too late for that, or it never expired. */
 type Grant = { left: number; expires: number; expiredOnce: boolean; revived: number | null }
@@ -100,12 +98,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const failure = gatewayError('upstream_failed')
 
 describe('the books under any sequence of movements', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks()
 
   async function addGrant(model: Model, account: TestAccount, amount: number, days: number | null): Promise<void> {
     account.grants.push(await aGrant(db, account.id, { amount, ...(days !== null && { days }) }))
