@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import type { Sandbox } from '../../../sandbox/server.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { untilEnded } from '../../support/crash.ts'
@@ -13,7 +12,6 @@ import type { Installation, Kind, Program } from '../../../scripts/harness/insta
 import { seenWithin } from '../../../scripts/harness/until.ts'
 import { inSoak } from '../scale.ts'
 import { checkOutcome } from './outcome.ts'
-import { recoveriesOf } from './recoveries.ts'
 import { KINDS } from './requests.ts'
 import type { Sent } from './requests.ts'
 import { stepsOf } from './steps.ts'
@@ -36,18 +34,13 @@ export type StormOptions = {
   onKill?: (program: Program, crashAt: string) => void
 }
 
-/**
- * The results of a storm. Recoveries in ms, by modality: from the kill of a worker until each call that it held was taken by another one, or
- * ended. `slowestStart`: how long a process took until it was up, at most, in ms.
- */
+/** The results of a storm. `steps`: at which processes were killed. */
 export type StormFigures = {
   kills: number
   steps: Set<string>
   calls: number
   answered: number
   succeeded: number
-  recoveries: Record<Modality, number[]>
-  slowestStart: number
 }
 
 /**
@@ -71,8 +64,6 @@ export async function storm(town: Installation, sandbox: Sandbox, options: Storm
     calls: calls.length,
     answered: sent.filter(({ reply }) => reply?.status === 200).length,
     succeeded: calls.filter(({ status }) => status === 'succeeded').length,
-    recoveries: recoveriesOf(storm.dead, [...storm.live.worker, ...storm.live.web], calls),
-    slowestStart: storm.slowestStart,
   }
 }
 
@@ -84,7 +75,6 @@ class Storm {
   private readonly planned: Record<Kind, number>
   private deletions = 0
   raging = true
-  slowestStart = 0
   private readonly town: Installation
   private readonly account: TestAccount
   private readonly options: StormOptions
@@ -190,10 +180,8 @@ class Storm {
 
   /** Waits until a process is up; false for one that was killed before. */
   private async isUp(program: Program): Promise<boolean> {
-    const launchedAt = performance.now()
     try {
       await program.up()
-      this.slowestStart = Math.max(this.slowestStart, performance.now() - launchedAt)
       this.live[program.kind].push(program)
       return true
     } catch (error) {
