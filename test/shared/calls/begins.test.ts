@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
-import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, letLapse, opened, rowOf, verbs } from './opening.ts'
 import { useBooks } from '../../support/database.ts'
@@ -11,10 +10,7 @@ const failure = gatewayError('upstream_failed')
 
 describe('begin, submitted, requeue and renew', () => {
   const db = useBooks()
-  let calls: Calls
-  before(async () => {
-    calls = verbs(db)
-  })
+  const calls = verbs(db)
 
   it('count attempts, and say when an earlier one may have sent its request', async () => {
     const account = await anAccount(db, 100)

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { claimCall } from '../../../src/shared/calls/numbered-retries.ts'
 import type { DeadProcess } from '../../../src/shared/calls/numbered-retries.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
@@ -13,10 +12,7 @@ const HASH = 'ab'.repeat(32)
 
 describe('a retry of a call that is just being ended', () => {
   const db = useBooks()
-  let calls: Calls
-  before(async () => {
-    calls = verbs(db)
-  })
+  const calls = verbs(db)
 
   /** Ends a call, and looks for it after its row was locked and before its result is there. */
   async function claimWhileItEnds(

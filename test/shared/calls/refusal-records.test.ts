@@ -1,21 +1,17 @@
 import { expect } from 'chai'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { RecordRefusal, Refusal } from '../../../src/shared/calls/refusal-records.ts'
 import { createRefusals } from '../../../src/shared/calls/refusal-records.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import { useDb } from '../../support/database.ts'
+import { useAccount } from '../../support/gateway.ts'
 
 describe('the records of refusals', () => {
   const db = useDb()
-  let account: TestAccount
+  const account = useAccount({ db })
   let record: RecordRefusal
   before(async () => {
     record = createRefusals(db)
-  })
-  beforeEach(async () => {
-    account = await anAccount(db)
   })
 
   const refusal = (changes: Partial<Refusal> = {}): Refusal => ({

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import { aResult, letExpire, movements, opened, remainders, rowOf, verbs } from './opening.ts'
 import { useBooks } from '../../support/database.ts'
@@ -9,10 +8,7 @@ const failure = gatewayError('upstream_failed')
 
 describe('the settlement of a call', () => {
   const db = useBooks()
-  let calls: Calls
-  before(async () => {
-    calls = verbs(db)
-  })
+  const calls = verbs(db)
 
   it('moves nothing if the estimate was right', async () => {
     const account = await anAccount(db, 100)

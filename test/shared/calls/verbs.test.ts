@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import {
@@ -22,10 +21,7 @@ const failure = gatewayError('upstream_failed')
 
 describe('the verbs of a call', () => {
   const db = useBooks()
-  let calls: Calls
-  before(async () => {
-    calls = verbs(db)
-  })
+  const calls = verbs(db)
 
   describe('open', () => {
     it('burns what expires first, then the oldest, then what never expires', async () => {

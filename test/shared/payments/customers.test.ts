@@ -8,8 +8,7 @@ import { billingOf, changeSettings } from '../../../src/shared/payments/settings
 import { processDueOrder } from '../../../src/shared/payments/due-orders.ts'
 import { anAccount, balanceOf, proveAddress } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { PaymentFixture } from './fixture.ts'
-import { paymentFixture, PACK, WEBHOOK_SECRET, anOrder } from './fixture.ts'
+import { usePayments, PACK, WEBHOOK_SECRET, anOrder } from './fixture.ts'
 import type { ApiError } from '../../../src/shared/platform/errors.ts'
 import { cancelOrder, cancelUnpaid } from '../../../src/shared/payments/cancel.ts'
 import { checkOrder } from '../../../src/shared/payments/check.ts'
@@ -20,14 +19,8 @@ import { useBooks } from '../../support/database.ts'
 
 describe('customers, cards and unpaid orders', () => {
   const db = useBooks({ isOwn: true })
-  let fixture: PaymentFixture
+  const fixture = usePayments(db)
   let account: TestAccount
-  before(async () => {
-    fixture = await paymentFixture(db)
-  })
-  after(async () => {
-    await fixture.stop()
-  })
   beforeEach(async () => {
     account = await anAccount(db)
     await proveAddress(db, account)

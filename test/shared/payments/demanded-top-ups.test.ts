@@ -8,19 +8,12 @@ import { demandTopUp, dueTopUps, topUp } from '../../../src/shared/payments/top-
 import { aGrant, anAccount, balanceOf, proveAddress } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, opened, spent, verbs } from '../calls/opening.ts'
-import type { PaymentFixture } from './fixture.ts'
-import { paymentFixture } from './fixture.ts'
+import { usePayments } from './fixture.ts'
 import { useBooks } from '../../support/database.ts'
 
 describe('top-ups and mails by funds', () => {
   const db = useBooks({ isOwn: true })
-  let fixture: PaymentFixture
-  before(async () => {
-    fixture = await paymentFixture(db)
-  })
-  after(async () => {
-    await fixture.stop()
-  })
+  const fixture = usePayments(db)
 
   const PACK = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 50 }
   const catalogue = { packs: [PACK], topUp: null } as unknown as Catalogue

@@ -13,19 +13,12 @@ import { refundPayment } from '../../../src/shared/payments/refunds.ts'
 import { processDueOrder } from '../../../src/shared/payments/due-orders.ts'
 import { anAccount, balanceOf, debtOf, proveAddress } from '../../../scripts/harness/factories.ts'
 import { opened, verbs } from '../calls/opening.ts'
-import type { PaymentFixture } from './fixture.ts'
-import { PACK, paymentFixture } from './fixture.ts'
+import { PACK, usePayments } from './fixture.ts'
 import { useBooks } from '../../support/database.ts'
 
 describe('payments at Stripe', () => {
   const db = useBooks({ isOwn: true })
-  let fixture: PaymentFixture
-  before(async () => {
-    fixture = await paymentFixture(db)
-  })
-  after(async () => {
-    await fixture.stop()
-  })
+  const fixture = usePayments(db)
 
   describe('payments', () => {
     const movements = async (id: string) => {
