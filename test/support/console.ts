@@ -81,6 +81,13 @@ export async function anAsker(web: Pick<TestWeb, 'db' | 'url'>, role: 'user' | '
   return { ...visitor, ask }
 }
 
+/** An operator of a suite. */
+export const useOperator = (web: Pick<TestWeb, 'db' | 'url'>): Awaited<ReturnType<typeof anAsker>> =>
+  useFor(
+    () => anAsker(web, 'admin'),
+    () => Promise.resolve(),
+  )
+
 /** Logs in and returns the session token. */
 export async function logIn(web: TestConsole, email: string, password = PASSWORD): Promise<string> {
   return (await web.post('/api/auth/login', { email, password })).json.token as string

@@ -1,18 +1,13 @@
 import { expect } from 'chai'
-import { newId, parseId, publicId } from '../../../src/shared/platform/ids.ts'
-import { setAccountRole } from '../../../src/shared/operators/changes.ts'
+import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import type { Person } from '../../support/console.ts'
-import { aVisitor, useConsole } from '../../support/console.ts'
+import { aVisitor, useConsole, useOperator } from '../../support/console.ts'
 
 describe('what an operator grants an account', () => {
   const web = useConsole({ GATEWAY_RATE_LIMIT: '60' }, { hasOwnDatabase: true })
-  let operator: Person
-  before(async () => {
-    operator = await aVisitor(web)
-    await setAccountRole(web.db, null, parseId('account', operator.id)!, 'admin')
-  })
+  const operator = useOperator(web)
 
   describe('/api/operator/accounts/:id/limits', () => {
     const limit = (id: string, body: unknown, token = operator.token): Promise<Reply> =>

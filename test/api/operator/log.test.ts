@@ -2,11 +2,11 @@ import { expect } from 'chai'
 import { newId, parseId, publicId } from '../../../src/shared/platform/ids.ts'
 import { requestMail } from '../../../src/shared/mail/mails.ts'
 import { setBanner } from '../../../src/shared/operators/banners.ts'
-import { setAccountRole, setAccountStatus } from '../../../src/shared/operators/changes.ts'
+import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Person } from '../../support/console.ts'
-import { aVisitor, useConsole } from '../../support/console.ts'
+import { aVisitor, useConsole, useOperator } from '../../support/console.ts'
 import { listAnyCalls } from '../../../src/shared/reports/all-calls.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -17,11 +17,7 @@ import { OPERATOR_TYPES } from '../../../src/shared/webhooks/types.ts'
 describe('what operators see of everybody', () => {
   // A database of its own: files that one mocha runs share one.
   const web = useConsole({}, { hasOwnDatabase: true })
-  let operator: Person
-  before(async () => {
-    operator = await aVisitor(web)
-    await setAccountRole(web.db, null, parseId('account', operator.id)!, 'admin')
-  })
+  const operator = useOperator(web)
 
   describe("the operators' log, dead letters and banner", () => {
     const ask = (method: string, path: string, body?: object) =>
