@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import { connectTestDb, testDatabaseUrl } from '../scripts/harness/database.ts'
-import type { Db } from '../src/shared/platform/postgres/db.ts'
+import { useDb } from './support/database.ts'
 
 type Row = Record<string, unknown>
 
@@ -178,11 +177,7 @@ const BAD: Record<string, Record<string, Row[]>> = {
 }
 
 describe('the rules of a row', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 1 })
-  })
-  after(() => db.destroy())
+  const db = useDb({ pool: 1 })
 
   /** The rule that a row breaks by itself, in a copy of the table that has no keys and no triggers; null: none. */
   async function brokenBy(table: string, row: Row): Promise<string | null> {

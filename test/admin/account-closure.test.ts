@@ -1,10 +1,7 @@
 import { expect } from 'chai'
-import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { CommandError } from '../../src/admin/command.ts'
-import type { Options } from '../../src/admin/command.ts'
 import { accountCommands } from '../../src/admin/commands/accounts.ts'
 import { accountClosureCommands } from '../../src/admin/commands/account-closure.ts'
 import { createKey } from '../../src/shared/identity/api-keys.ts'
@@ -15,29 +12,20 @@ import { listActions } from '../../src/shared/action-log/actions.ts'
 import { openSession } from '../../src/shared/identity/sessions.ts'
 import { parseStorageUrl } from '../../src/shared/platform/config/addresses.ts'
 import { mediaFile, parseMediaName } from '../../src/shared/media/media.ts'
-import type { TestAccount } from '../../scripts/harness/factories.ts'
-import { anAccount, debtOf } from '../../scripts/harness/factories.ts'
+import { debtOf } from '../../scripts/harness/factories.ts'
 import { image } from '../../scripts/harness/calling.ts'
 import { until } from '../../scripts/harness/until.ts'
-import { useGateway } from '../support/gateway.ts'
+import { useAccount, useGateway } from '../support/gateway.ts'
 import { anOrder, verbs } from '../shared/calls/opening.ts'
+import { commandsOver } from '../support/commands.ts'
 
 const COMMANDS = [...accountCommands, ...accountClosureCommands]
 
 describe('the commands for an account over its life', () => {
   const gateway = useGateway()
-  let account: TestAccount
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 100)
-  })
+  const account = useAccount(gateway, 100)
 
-  const run = async (name: string, args: string[], options: Options = {}) =>
-    COMMANDS.find(({ usage }) => usage.startsWith(name))!.run(gateway.db, args, options)
-  const refusal = async (name: string, args: string[], options: Options = {}): Promise<string> =>
-    run(name, args, options).then(
-      () => 'done',
-      (error: Error) => (error instanceof CommandError ? error.message : String(error)),
-    )
+  const { run, refusal } = commandsOver(gateway, COMMANDS)
   const actions = async () =>
     (await listActions(gateway.db, { accountId: account.id }, 10)).map(
       ({ action, operatorEmail }) => `${action} ${operatorEmail}`,
@@ -132,30 +120,6 @@ describe('the commands for an account over its life', () => {
     ])
     expect(lines[0]).to.include({ type: 'account', email: account.email, credits: 60 })
     expect(JSON.stringify(lines)).not.to.include(account.key)
-  })
-
-  it('list accounts by a part of their address, in the order that was asked for', async () => {
-    const rich = await anAccount(gateway.db, 5000)
-    const part = randomUUID()
-    const both = await Promise.all(
-      [account, rich].map(async ({ userId, email }) => {
-        await gateway
-          .db('users')
-          .where({ id: userId })
-          .update({ email: `${part}-${email}` })
-        return `${part}-${email}`
-      }),
-    )
-    const listed = async (options: Options) =>
-      ((await run('account list', [], options)).json as { accounts: { email: string }[] }).accounts.map(
-        (one) => one.email,
-      )
-    expect((await listed({})).slice(0, 2)).to.deep.equal(both.toReversed())
-    expect(await listed({ search: part })).to.deep.equal(both.toReversed())
-    expect(await listed({ search: part, sort: 'oldest' })).to.deep.equal(both)
-    expect(await listed({ search: part, sort: 'credits' })).to.deep.equal(both.toReversed())
-    expect(await listed({ search: both[1]! })).to.deep.equal(both.slice(1))
-    expect(await refusal('account list', [], { sort: 'beauty' })).to.match(/--sort must be one of/)
   })
 
   it('send the link of a new password, and end sessions, one or all', async () => {

@@ -3,14 +3,12 @@ import type { Options, Report } from '../../src/admin/command.ts'
 import { COMMANDS } from '../../src/admin/commands.ts'
 import { applyCatalogue } from '../../src/shared/operators/catalogue-changes.ts'
 import { listActions } from '../../src/shared/action-log/actions.ts'
-import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import type { AccountId } from '../../src/shared/platform/ids.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
-import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount, anOrganisation } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
-import { expectBooksToBalance } from '../support/books.ts'
+import { useBooks } from '../support/database.ts'
 
 /** `args` come after the account. `records`: the actions that it leaves; none for one that only shows. */
 type Row = { args?: string[]; options?: Options; records?: string[]; says?: object }
@@ -46,14 +44,11 @@ function limitsOf(rateLimit: number) {
 }
 
 describe('the commands that take an address', () => {
-  let db: Db
+  const db = useBooks({ isOwn: true })
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     const content = { ...sandboxCatalogue('http://127.0.0.1:9'), groups: { partner: {} } }
     await applyCatalogue(db, { content, source: 'command', operator: null, note: null, expect: null })
   })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
 
   const run = async (name: string, named: string, { args = [], options = {} }: Row = ROWS[name]!) => {
     const command = COMMANDS.find(({ usage }) => usage.startsWith(`${name} <email>`))!

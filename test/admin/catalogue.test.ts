@@ -119,26 +119,6 @@ describe("the operator's commands of the catalogue", () => {
       expect(await refusal(admin('rollback', bad === undefined ? [] : [bad])), bad).to.match(/number of a version/)
   })
 
-  it('say what a file would change, and change nothing', async () => {
-    await admin('apply', [file(priced(40))])
-    const next = priced(50, ({ models, upstreams }) => {
-      models.splice(0, 1)
-      models.push({ id: 'new-image', modality: 'image', credits: 5, upstreams: [{ upstream: 'sandbox', model: 'x' }] })
-      Object.assign(upstreams.sandbox!, { concurrency: 4 })
-    })
-    const { json, text: said } = await admin('diff', [file(next)])
-    expect(json).to.deep.include({ version: 1 })
-    const lines = said.split('\n')
-    expect(lines[0]).to.match(/^- model sandbox-chat: \{/)
-    expect(lines.slice(1)).to.deep.equal([
-      '~ model sandbox-image credits: 40 → 50',
-      '+ model new-image: {"id":"new-image","modality":"image","credits":5,' +
-        '"upstreams":[{"upstream":"sandbox","model":"x"}]}',
-      '~ upstream sandbox concurrency: (none) → 4',
-    ])
-    expect((await readVersion(db, 'newest'))!.version).to.equal(1)
-  })
-
   it('check a file, and name every fault by its path, and every cost above its price', async () => {
     expect((await admin('check', [file(priced(40))])).text).to.equal('The catalogue is valid.')
     const bad = priced(-1, ({ models, upstreams }) => {

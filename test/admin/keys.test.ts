@@ -2,36 +2,28 @@ import { expect } from 'chai'
 import { accountCommands } from '../../src/admin/commands/accounts.ts'
 import { keyCommands } from '../../src/admin/commands/keys.ts'
 import { listActions } from '../../src/shared/action-log/actions.ts'
-import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
-import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
 import { createKeyLookup } from '../../src/shared/identity/key-lookup.ts'
 import type { ApiKey } from '../../src/shared/identity/shown-key.ts'
 import { applyCatalogue } from '../../src/shared/operators/catalogue-changes.ts'
+import { useDb } from '../support/database.ts'
+import { commandsOver } from '../support/commands.ts'
+import type { Options } from '../../src/admin/command.ts'
 
 describe('the commands of limits, keys and groups', () => {
-  let db: Db
+  const db = useDb({ isOwn: true })
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     const content = { ...sandboxCatalogue('http://127.0.0.1:9'), groups: { partner: { rateLimit: 600 }, idle: {} } }
     await applyCatalogue(db, { content, source: 'command', operator: null, note: null, expect: null })
   })
-  after(() => db.destroy())
 
-  const refused = (work: Promise<unknown>): Promise<string> =>
-    work.then(
-      () => 'done',
-      (error: Error) => error.message,
-    )
+  // oxlint-disable-next-line typescript/no-explicit-any
+  const { run: command, refusal } = commandsOver<any>({ db }, [...accountCommands, ...keyCommands])
 
   describe('account set', () => {
-    const run = (verb: string, email: string, options: Record<string, string> = {}) =>
-      accountCommands.find(({ usage }) => usage.startsWith(`account ${verb} `))!.run(db, [email], options)
-    const setKey = (id: string, options: Record<string, string>) =>
-      keyCommands.find(({ usage }) => usage.startsWith('key set'))!.run(db, [id], options)
-
+    const run = (verb: string, email: string, options: Options = {}) => command(`account ${verb} `, [email], options)
     it('sets the limits of an account and lifts them, with a record, and show tells those that it has', async () => {
       const { id, email } = await anAccount(db)
       expect((await run('show', email)).json).not.to.have.property('limits')
@@ -61,26 +53,14 @@ describe('the commands of limits, keys and groups', () => {
         [{ 'tokens-per-minute': 'many' }, /^--tokens-per-minute must be/],
       ]
       for (const [options, said] of FAULTS) {
-        expect(await refused(run('set', email, options))).to.match(said)
+        expect(await refusal('account set ', [email], options)).to.match(said)
       }
       expect(await listActions(db, { accountId: id }, 5)).to.deep.equal([])
-    })
-
-    it('bounds the rate limit of its keys, which have tokens a minute of their own', async () => {
-      const { email, keyId } = await anAccount(db)
-      const id = publicId('key', keyId)
-      await run('set', email, { rate: '300' })
-      const { json, text } = await setKey(id, { rate: '300', 'tokens-per-minute': '7000' })
-      expect(json.key).to.include({ rateLimit: 300, tokensPerMinute: 7000 })
-      expect(text).to.match(/rate 300 .*tokens a minute 7000/)
-      expect(await refused(setKey(id, { rate: '301' }))).to.equal('--rate must be at most that of the account, 300.')
-      expect((await setKey(id, { 'tokens-per-minute': 'none' })).json.key).to.include({ tokensPerMinute: null })
     })
   })
 
   describe("the operator's commands of keys", () => {
-    const run = (verb: string, args: string[], options: Record<string, string> = {}) =>
-      keyCommands.find(({ usage }) => usage.startsWith(`key ${verb}`))!.run(db, args, options)
+    const run = (verb: string, args: string[], options: Options = {}) => command(`key ${verb}`, args, options)
     const keyOf = async (...asked: Parameters<typeof run>): Promise<ApiKey> =>
       (await run(...asked)).json.key as unknown as ApiKey
 
@@ -157,16 +137,15 @@ describe('the commands of limits, keys and groups', () => {
       const account = await anAccount(db)
       const id = publicId('key', account.keyId)
       for (const [verb, options, said] of FAULTS)
-        expect(await refused(run(verb, [id], options)), JSON.stringify(options)).to.match(said)
+        expect(await refusal(`key ${verb}`, [id], options), JSON.stringify(options)).to.match(said)
       for (const [verb, at] of Object.entries({ set: 'x', rotate: 'key_1', revoke: '' }))
-        expect(await refused(run(verb, [at]))).to.match(/is not the id of a key/)
+        expect(await refusal(`key ${verb}`, [at])).to.match(/is not the id of a key/)
       expect(await listActions(db, { accountId: account.id }, 5)).to.deep.equal([])
     })
   })
 
   describe("the operator's command of groups", () => {
-    const run = (verb: string, args: string[], options: Record<string, string> = {}) =>
-      accountCommands.find(({ usage }) => usage.startsWith(`account ${verb}`))!.run(db, args, options)
+    const run = (verb: string, args: string[], options: Options = {}) => command(`account ${verb}`, args, options)
     it('puts an account into a group by its address or its id, and out of it, with a record of each', async () => {
       const { id, email } = await anAccount(db)
       const done = await run('group', [email, 'partner'])
@@ -189,17 +168,17 @@ describe('the commands of limits, keys and groups', () => {
     it('refuses a group that the catalogue does not have, and accounts that are not there', async () => {
       const { email } = await anAccount(db)
       for (const group of ['nope', '', 'constructor', 'Partner']) {
-        expect(await refused(run('group', [email, group]))).to.equal(`The catalogue has no group "${group}".`)
+        expect(await refusal('account group', [email, group])).to.equal(`The catalogue has no group "${group}".`)
       }
-      expect(await refused(run('group', [email]))).to.equal('The catalogue has no group "".')
+      expect(await refusal('account group', [email])).to.equal('The catalogue has no group "".')
       const nobody = publicId('account', '01a216d0-48ea-77be-a088-baf866c15229' as never)
-      expect(await refused(run('group', [nobody, 'partner']))).to.equal(`There is no account with the id ${nobody}.`)
+      expect(await refusal('account group', [nobody, 'partner'])).to.equal(`There is no account with the id ${nobody}.`)
       expect(await listActions(db, { action: 'account_grouped' }, 10)).to.have.lengthOf(2)
     })
 
     it('makes room for keys with more requests a minute', async () => {
       const account = await anAccount(db)
-      const set = () => refused(keyCommands[2]!.run(db, [publicId('key', account.keyId)], { rate: '600' }))
+      const set = () => refusal('key set', [publicId('key', account.keyId)], { rate: '600' })
       expect(await set()).to.equal('--rate must be at most that of the account, 60.')
       await run('group', [account.email, 'partner'])
       expect(await set()).to.equal('done')

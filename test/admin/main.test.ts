@@ -128,12 +128,6 @@ describe("the operator's command line", function () {
     expectRefused(await admin(['audit'], { DATABASE_URL: url }), /^The database has not been migrated/)
   })
 
-  it('prints its usage', async () => {
-    const asked = await admin(['--help'])
-    expect([asked.code, asked.err]).to.deep.equal([0, ''])
-    expect(asked.out).to.include('credits grant').and.to.include('audit')
-  })
-
   it('needs only Postgres, and says so if it is missing or away, without its password', async () => {
     const [missing, away] = await Promise.all([
       admin(['audit'], {}),

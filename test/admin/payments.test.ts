@@ -1,30 +1,24 @@
 import { expect } from 'chai'
-import type { Report } from '../../src/admin/command.ts'
-import { CommandError } from '../../src/admin/command.ts'
 import { codeCommands } from '../../src/admin/commands/codes.ts'
 import { accountClosureCommands } from '../../src/admin/commands/account-closure.ts'
 import { paymentCommands } from '../../src/admin/commands/payments.ts'
-import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
 import { redeemCode } from '../../src/shared/payments/codes.ts'
 import { findPayment } from '../../src/shared/payments/orders.ts'
 import { putToReview } from '../../src/shared/payments/apply.ts'
-import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
-import { anAccount, balanceOf, debtOf, mailboxes } from '../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../support/books.ts'
+import { balanceOf, debtOf, mailboxes } from '../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
-import type { PaymentFixture } from '../shared/payments/fixture.ts'
-import { WEBHOOK_SECRET, aPaidPayment, paymentFixture } from '../shared/payments/fixture.ts'
+import { WEBHOOK_SECRET, aPaidPayment, usePayments } from '../shared/payments/fixture.ts'
+import { useBooks } from '../support/database.ts'
+import { useAccount } from '../support/gateway.ts'
+import { commandsOver } from '../support/commands.ts'
 
 describe("the operator's commands of payments", () => {
   const environment = { ...process.env }
-  let db: Db
-  let fixture: PaymentFixture
-  let account: TestAccount
+  const db = useBooks({ isOwn: true })
+  const fixture = usePayments(db)
+  const account = useAccount({ db })
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
-    fixture = await paymentFixture(db)
     Object.assign(process.env, {
       PAYMENTS: 'stripe',
       STRIPE_SECRET_KEY: fixture.stripe.key,
@@ -32,30 +26,19 @@ describe("the operator's commands of payments", () => {
       STRIPE_API_BASE: fixture.sandbox.url,
     })
   })
-  afterEach(() => expectBooksToBalance(db))
   after(async () => {
     for (const name of ['PAYMENTS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'STRIPE_API_BASE'])
       if (environment[name] === undefined) delete process.env[name]
       else process.env[name] = environment[name]
-    await fixture.stop()
-    await db.destroy()
-  })
-  beforeEach(async () => {
-    account = await anAccount(db)
   })
 
   // oxlint-disable-next-line typescript/no-explicit-any
-  type Told = Report<any>
-  const report = (name: string, args: string[] = [], options: Record<string, string> = {}): Promise<Told> =>
-    [...paymentCommands, ...codeCommands, ...accountClosureCommands]
-      .find(({ usage }) => usage.startsWith(name))!
-      .run(db, args, options)
-  const run = async (...asked: Parameters<typeof report>): Promise<Told['json']> => (await report(...asked)).json
-  const refusal = (...asked: Parameters<typeof report>): Promise<string> =>
-    report(...asked).then(
-      () => 'done',
-      (error: unknown) => (error instanceof CommandError ? error.message : String(error)),
-    )
+  const { run: report, refusal } = commandsOver<any>({ db }, [
+    ...paymentCommands,
+    ...codeCommands,
+    ...accountClosureCommands,
+  ])
+  const run = async (...asked: Parameters<typeof report>) => (await report(...asked)).json
 
   it('find a payment, bring it up to date, show it and refund part of it', async () => {
     const row = await fixture.order(account.id)

@@ -1,17 +1,13 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import type { Sandbox } from '../../sandbox/server.ts'
-import { createSandbox } from '../../sandbox/server.ts'
 import { applyCatalogue } from '../../src/shared/operators/catalogue-changes.ts'
 import { announceVersion } from '../../src/shared/catalogue/holder.ts'
 import { readVersion } from '../../src/shared/catalogue/versions.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { Catalogue } from '../../scripts/harness/harness.ts'
-import type { Installation } from '../../scripts/harness/installation.ts'
-import { install } from '../../scripts/harness/installation.ts'
+import { useInstallation } from '../support/installed.ts'
 import { freePort } from '../../scripts/services/ports.ts'
 import { until } from '../../scripts/harness/until.ts'
-import { expectBooksToBalance } from '../support/books.ts'
 import { untilEnded } from '../support/crash.ts'
 import { Crowd, image, medianOf, statuses } from './clients.ts'
 import type { ClientOutcome } from './clients.ts'
@@ -31,8 +27,11 @@ const TOKEN = 'a token of this test'
 type Row = { catalogue_version: number; credits: number; upstream: string; status: string; price: { credits: number } }
 
 describe('a catalogue that changes under load', () => {
-  let sandbox: Sandbox
-  let town: Installation
+  const town = useInstallation(
+    { METRICS_TOKEN: TOKEN },
+    { imageSeconds: inSoak ? 0.1 : 0.05 },
+    ({ upstreams }) => (upstreams['even'] = upstreams['sandbox']!),
+  )
   let redis: Redis
   let first: { version: number; content: Catalogue }
   /** Where the metrics of each process are. */
@@ -40,10 +39,6 @@ describe('a catalogue that changes under load', () => {
   let webs: string[]
 
   before(async () => {
-    sandbox = await createSandbox({ imageSeconds: inSoak ? 0.1 : 0.05 })
-    town = await install(sandbox, { METRICS_TOKEN: TOKEN }, undefined, ({ upstreams }) => {
-      upstreams['even'] = upstreams['sandbox']!
-    })
     redis = new Redis(town.config.REDIS_URL)
     const { version, content } = (await readVersion(town.db, 'newest'))!
     first = { version, content: content as Catalogue }
@@ -56,11 +51,8 @@ describe('a catalogue that changes under load', () => {
       places.push(`http://127.0.0.1:${port}`)
     }
   })
-  afterEach(() => expectBooksToBalance(town.db))
   after(async () => {
     redis.disconnect()
-    await town.end()
-    await sandbox.close()
   })
 
   /** What version `version` charges for a picture, and who makes it: each differs from the one before in both. */

@@ -3,13 +3,10 @@ import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import type { Installation, Program } from '../../scripts/harness/installation.ts'
-import { install } from '../../scripts/harness/installation.ts'
+import type { Program } from '../../scripts/harness/installation.ts'
+import { useInstallation } from '../support/installed.ts'
 import type { FailpointName } from '../../src/shared/platform/process/failpoints.ts'
-import type { Sandbox } from '../../sandbox/server.ts'
-import { createSandbox } from '../../sandbox/server.ts'
 import { until } from '../../scripts/harness/until.ts'
-import { expectBooksToBalance } from '../support/books.ts'
 import { callsOf } from '../support/crash.ts'
 import type { DnsServer } from '../support/dns-server.ts'
 import { startDnsServer } from '../support/dns-server.ts'
@@ -20,18 +17,10 @@ const FUNDS = 10_000
 describe('workers and the calls that could end them', function () {
   // Each test starts three workers, one after the other, and waits for the leases of those that died.
   this.timeout(150_000)
-  let sandbox: Sandbox
-  let town: Installation
+  const town = useInstallation()
   let web: Program
   before(async () => {
-    sandbox = await createSandbox()
-    town = await install(sandbox)
     web = await town.start('web')
-  })
-  afterEach(() => expectBooksToBalance(town.db))
-  after(async () => {
-    await town.end()
-    await sandbox.close()
   })
   // One that a failed test left running would take the calls of the next.
   afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.kill())))
@@ -113,17 +102,6 @@ describe('workers and the calls that could end them', function () {
     })
   }
 
-  it('are refunded too where something else ended the workers of a chat, which cannot be told apart', async () => {
-    const account = await anAccount(town.db, FUNDS)
-    const asked = callOnce(web.url, account.key, chat('[delay 60000] is only beside it'))
-    for (let deaths = 0; deaths < 2; deaths += 1) {
-      const worker = await launched().up()
-      await worker.reaches('upstream.sending')
-      await worker.kill()
-    }
-    await expectRefunded(account, asked, 3)
-  })
-
   it('are not counted as deaths where the workers were asked to stop', async () => {
     const account = await anAccount(town.db, FUNDS)
     const answer = callOnce(web.url, account.key, video('handed over twice [hold]'))
@@ -133,7 +111,7 @@ describe('workers and the calls that could end them', function () {
       expect((await worker.stop()).code).to.equal(0)
     }
     await launched().up()
-    sandbox.release('handed over twice')
+    town.sandbox.release('handed over twice')
     const { status, reply } = await answer
     expect(status, reply?.text).to.equal(200)
   })

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { Calls } from '../../src/shared/calls/calls.ts'
 import { newCallId } from '../../src/shared/reports/call-records.ts'
 import type { CallId } from '../../src/shared/platform/ids.ts'
@@ -8,21 +7,17 @@ import { createLog } from '../../src/shared/platform/process/log.ts'
 import type { WorkerDeps } from '../../src/workers/deps.ts'
 import { reconcileCalls } from '../../src/workers/reconciler.ts'
 import { letLapse } from '../shared/calls/opening.ts'
-import { expectBooksToBalance } from '../support/books.ts'
-import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
+import { useBooks } from '../support/database.ts'
 
 /** Races that random schedules rarely hit. */
 describe('two processes at the same moment', () => {
-  let db: Db
+  const db = useBooks({ isOwn: true })
   let account: TestAccount
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
     account = await anAccount(db, 100_000)
   })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
 
   const calls = (): Calls => new Calls(db, { resultSeconds: 60, maxOutstanding: 10_000 })
   const order = (id: CallId): OpenRequest => ({

@@ -1,13 +1,10 @@
 import { expect } from 'chai'
-import type { Sandbox } from '../../sandbox/server.ts'
-import { createSandbox } from '../../sandbox/server.ts'
-import { expectBooksToBalance } from '../support/books.ts'
 import { callsOf, untilEnded } from '../support/crash.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { get } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
-import type { Installation, Program } from '../../scripts/harness/installation.ts'
-import { install } from '../../scripts/harness/installation.ts'
+import type { Program } from '../../scripts/harness/installation.ts'
+import { useInstallation } from '../support/installed.ts'
 import { Crowd, chat, image, medianOf, statuses, callOnce as ask } from './clients.ts'
 import { inSoak, report } from './scale.ts'
 
@@ -32,20 +29,12 @@ const GENERATIONS = inSoak ? 2 : 1
 describe('a gateway under load', function () {
   // The flood takes up to a minute of its upstream's time.
   this.timeout(240_000)
-  let sandbox: Sandbox
-  let town: Installation
+  const town = useInstallation({ CHAT_CONCURRENCY: String(CONCURRENCY) }, { imageSeconds: 0.05 })
   let web: Program
   let worker: Program
 
   before(async () => {
-    sandbox = await createSandbox({ imageSeconds: 0.05 })
-    town = await install(sandbox, { CHAT_CONCURRENCY: String(CONCURRENCY) })
     ;[web, worker] = await Promise.all([town.start('web'), town.start('worker')])
-  })
-  afterEach(() => expectBooksToBalance(town.db))
-  after(async () => {
-    await town.end()
-    await sandbox.close()
   })
 
   it(`serves an account long before ${FLOOD} waiting calls of another`, async () => {
@@ -132,7 +121,7 @@ describe('a gateway under load', function () {
       const words = `stopping [delay ${inSoak && nth % 10 === 0 ? 28_000 : 1500}]`
       return ask(web.url, accounts[nth % 2]!.key, chat(words))
     })
-    await until('all are sent', () => sandbox.billed('stopping').total === IN_FLIGHT)
+    await until('all are sent', () => town.sandbox.billed('stopping').total === IN_FLIGHT)
     await town.start('worker')
     const startedAt = performance.now()
     const [ends, outcomes] = await Promise.all([Promise.all([web.stop(), worker.stop()]), Promise.all(asked)])

@@ -8,17 +8,12 @@ import type { ScheduleDatabase } from './simulation/database.ts'
 import { checkOutcome } from './payments/outcome.ts'
 import { watchFailpoints } from './payments/lives.ts'
 import { schedules } from './payments/moves.ts'
-import { play, withHistory } from './payments/play.ts'
-import { playAll } from './scale.ts'
+import { play } from './payments/play.ts'
+import { simulate, withHistory } from './simulator.ts'
 import { shortenStacks } from './simulation/stacks.ts'
 
 /** How many schedules `npm test` plays; the soak plays two thousand, each with a seed of its own. */
 const RUNS = Number(process.env['TOLLGATE_PAYMENT_SCHEDULES'] ?? 40)
-
-/**
- * After so many the books are audited, and everything is emptied: to audit after each would cost as much as to play it.
- */
-const TOGETHER = 20
 
 describe('any schedule of payments and faults', () => {
   let own: ScheduleDatabase
@@ -41,21 +36,25 @@ describe('any schedule of payments and faults', () => {
     await own.close()
   })
 
-  /** Audits what was played, and begins anew: what is kept of a thousand schedules slows the next one down. */
-  async function audit(): Promise<void> {
-    await expectBooksToBalance(own.db)
-    await deleteAccounts(own.cleanupDb)
-    await sandbox.close()
-    sandbox = await createSandbox()
-  }
-
   it('credits what is paid and not taken back, once, whatever of its events arrives and whoever dies', async () => {
-    await playAll('schedules of payments', schedules, RUNS, async (schedule, nth) => {
-      const run = await play(own.db, sandbox, schedule)
-      await checkOutcome(run).catch((error: unknown) => {
-        throw withHistory(run, error)
-      })
-      if (nth % TOGETHER === 0 || nth === RUNS) await audit()
-    })
+    await simulate(
+      {
+        what: 'schedules of payments',
+        schedules,
+        play: (name, moves) => play(own.db, sandbox, name, moves),
+        check: async (runs) => {
+          for (const run of runs)
+            await checkOutcome(run).catch((error: unknown) => {
+              throw withHistory(run, error)
+            })
+          await expectBooksToBalance(own.db)
+          await deleteAccounts(own.cleanupDb)
+          // What is kept of a thousand schedules slows the next one down.
+          await sandbox.close()
+          sandbox = await createSandbox()
+        },
+      },
+      RUNS,
+    )
   }).timeout(180_000 + 2500 * RUNS)
 })

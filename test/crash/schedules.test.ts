@@ -7,13 +7,10 @@ import type { Ask, Move } from './schedule/moves.ts'
 import { checkOutcome } from './schedule/checks.ts'
 import { play } from './schedule/run.ts'
 import type { ScheduleRun } from './schedule/schedule-run.ts'
-import { playAll } from './scale.ts'
+import { simulate } from './simulator.ts'
 
 /** How many schedules `npm test` runs. The soak runs eight thousand, each with a seed of its own. */
 const RUNS = Number(process.env['TOLLGATE_SCHEDULES'] ?? 80)
-
-/** How many are checked at once. */
-const TOGETHER = 20
 
 /** What is asked for where nothing fails by itself. */
 const ASK: Omit<Ask, 'modality'> = {
@@ -44,18 +41,16 @@ describe('any schedule of calls and faults', () => {
   after(() => own.close())
 
   /** Checks the schedules that were run, and empties the database. */
-  async function checkAll(runs: ScheduleRun[]): Promise<void> {
-    await checkOutcome(own.db, runs.splice(0))
+  async function check(runs: readonly ScheduleRun[]): Promise<void> {
+    await checkOutcome(own.db, runs)
     await deleteAccounts(own.cleanupDb)
   }
 
-  it('ends every call, charges it once, settles or refunds it once, and answers its clients', async () => {
-    const runs: ScheduleRun[] = []
-    await playAll('schedules', schedules, RUNS, async (schedule, nth) => {
-      runs.push(await play(own.db, `schedule-${nth}`, schedule))
-      if (runs.length === TOGETHER || nth === RUNS) await checkAll(runs)
-    })
-  }).timeout(180_000 + 600 * RUNS)
+  it('ends every call, charges it once, settles or refunds it once, and answers its clients', () =>
+    simulate(
+      { what: 'schedules', schedules, play: (name, schedule) => play(own.db, name, schedule), check },
+      RUNS,
+    )).timeout(180_000 + 600 * RUNS)
 
   /** Plays these moves of one account without limits. */
   const playOne = (name: string, moves: Move[]): Promise<ScheduleRun> =>
@@ -74,7 +69,7 @@ describe('any schedule of calls and faults', () => {
     const run = await playOne('heard', [...heard, LAPSE, DELIVER, LAPSE, DELIVER])
     expect(run.requests[0]!.received).to.not.equal('')
     expect(run.simulation.settledBy.has(run.requests[0]!.callId)).to.equal(true)
-    await checkAll([run])
+    await check([run])
   })
 
   for (const modality of ['image', 'moderation', 'embedding', 'rerank'] as const) {
@@ -84,7 +79,7 @@ describe('any schedule of calls and faults', () => {
       const sent: Move[] = [DELIVER, GO, STOP, GO, GO]
       const run = await playOne(`stopped-${modality}`, [...opened, ...sent, DELIVER, STOP, GO])
       expect([...run.simulation.upstream.bills.values()]).to.deep.equal([{ accepted: 1, produced: 1 }])
-      await checkAll([run])
+      await check([run])
     })
   }
 })

@@ -5,19 +5,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { root } from '../../scripts/folders.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
+import { useGateway } from '../support/gateway.ts'
 
 /** The lines of shells and configurations are run where their programs are: test/agents, test/clients. */
 describe('docs/agents.md', () => {
   const page = readFileSync(join(root, 'docs/agents.md'), 'utf8')
   const samples = Array.from(page.matchAll(/^```js\n(.*?)^```$/gms), ([, code]) => code!)
 
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(() => gateway.stop())
+  const gateway = useGateway()
 
   it('has samples of programs, each of which runs as it is and prints the answer', async () => {
     expect(samples).to.have.length(2)

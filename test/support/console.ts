@@ -16,6 +16,8 @@ import { until } from '../../scripts/harness/until.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { startTestWeb, testConfig } from '../../scripts/harness/harness.ts'
 import type { Settings, TestWeb } from '../../scripts/harness/harness.ts'
+import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { useFor } from './gateway.ts'
 
 let names = 0
 
@@ -41,6 +43,16 @@ export async function startConsole(config?: WorkerConfig): Promise<TestConsole> 
     get: (path, token) => get(`${web.url}${path}`, token),
   }
 }
+
+/** The console of a suite. `hasOwnDatabase`: for tests that read what there is of everybody. */
+export const useConsole = (settings: Settings = {}, { hasOwnDatabase = false } = {}): TestConsole =>
+  useFor(
+    async () =>
+      startConsole(
+        await consoleConfig({ ...settings, ...(hasOwnDatabase && { DATABASE_URL: await newDatabaseUrl() }) }),
+      ),
+    ({ stop }) => stop(),
+  )
 
 /** The password of every person that tests register. */
 export const PASSWORD = 'correct horse 1'
@@ -68,6 +80,13 @@ export async function anAsker(web: Pick<TestWeb, 'db' | 'url'>, role: 'user' | '
     send(method, `${web.url}${path}`, { key: visitor.token, body })
   return { ...visitor, ask }
 }
+
+/** An operator of a suite. */
+export const useOperator = (web: Pick<TestWeb, 'db' | 'url'>): Awaited<ReturnType<typeof anAsker>> =>
+  useFor(
+    () => anAsker(web, 'admin'),
+    () => Promise.resolve(),
+  )
 
 /** Logs in and returns the session token. */
 export async function logIn(web: TestConsole, email: string, password = PASSWORD): Promise<string> {

@@ -4,24 +4,32 @@ import { build, buildIsStale } from '../../scripts/build/builder.ts'
 import { install } from '../../scripts/harness/installation.ts'
 import type { Installation } from '../../scripts/harness/installation.ts'
 import type { Settings } from '../../scripts/harness/harness.ts'
-import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { expectBooksToBalance } from './books.ts'
 import { useFor } from './gateway.ts'
 
 /** Real processes over a database and a sandbox of their own. */
-export type Installed = { sandbox: Sandbox; installation: Installation; db: Db; start: Installation['start'] }
+export type Installed = Pick<Installation, 'db' | 'config' | 'start' | 'launch'> & {
+  sandbox: Sandbox
+  installation: Installation
+}
 
 /**
  * The installation of a suite, without a process yet: compiled ones, which memory and times are promised of. When its
  * tests have ended, every rule of the audit must hold, and all processes end.
  */
-export const useInstallation = (settings: Settings = {}, speed: Parameters<typeof createSandbox>[0] = {}): Installed =>
+export const useInstallation = (
+  settings: Settings = {},
+  speed: Parameters<typeof createSandbox>[0] = {},
+  change?: Parameters<typeof install>[3],
+): Installed =>
   useFor(
     async () => {
       if (buildIsStale()) await build()
       const sandbox = await createSandbox(speed)
-      const installation = await install(sandbox, settings)
-      return { sandbox, installation, db: installation.db, start: installation.start.bind(installation) }
+      const installation = await install(sandbox, settings, {}, change)
+      const { db, config } = installation
+      const [start, launch] = [installation.start.bind(installation), installation.launch.bind(installation)]
+      return { sandbox, installation, db, config, start, launch }
     },
     async ({ sandbox, installation, db }) => {
       try {

@@ -5,19 +5,14 @@ import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { listActions } from '../../../src/shared/action-log/actions.ts'
 import { aGrant } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { PASSWORD, aPerson, logIn, startConsole } from '../../support/console.ts'
-import type { TestConsole } from '../../support/console.ts'
+import { PASSWORD, aPerson, logIn, useConsole } from '../../support/console.ts'
 import { failOrder } from '../../../src/shared/payments/ending.ts'
 import { placeOrder } from '../../../src/shared/payments/orders.ts'
 import { anOrder } from '../../shared/payments/fixture.ts'
 import { opened, verbs } from '../../shared/calls/opening.ts'
 
 describe('an owner who deletes their account', () => {
-  let web: TestConsole
-  before(async () => {
-    web = await startConsole()
-  })
-  after(() => web.stop())
+  const web = useConsole()
 
   it('asks for password and address, waits for calls and payments, gives up credits, forgets the owner', async () => {
     const person = await aPerson(web)

@@ -18,11 +18,6 @@ describe('limits of the console', () => {
     // Another address each time: guesses at one are counted from all networks together.
     const login = (address: string, email = anEmail(), password = 'x') =>
       web.post('/api/auth/login', { email, password }, undefined, from(address))
-    const loginFrom = async (...addresses: string[]): Promise<number[]> => {
-      const statuses: number[] = []
-      for (const address of addresses) statuses.push((await login(address)).status)
-      return statuses
-    }
 
     it('lets as many of simultaneous logins in 10 minutes through, and tells the rest how long to wait', async () => {
       const begun = performance.now()
@@ -39,17 +34,6 @@ describe('limits of the console', () => {
       const { email } = await aPerson(web)
       const attempt = async () => (await login('7.0.2.1', email, PASSWORD)).status
       expect([await attempt(), await attempt(), await attempt()]).to.deep.equal([200, 200, 429])
-    })
-
-    it('is not fooled by X-Forwarded-For entries that the client wrote', async () => {
-      const invented = Array.from({ length: 3 }, (_, index) => `1.2.3.${index}, 9.9.9.9, 7.0.3.1`)
-      expect(await loginFrom(...invented)).to.deep.equal([401, 401, 429])
-    })
-
-    it('counts an IPv6 network of /64 as one client, and an IPv4-mapped address as its IPv4 address', async () => {
-      const network = ['2001:db8:7:7:1::1', '2001:db8:7:7:2::1', '2001:DB8:7:7:ffff:ffff:ffff:ffff']
-      expect(await loginFrom(...network, '2001:db8:7:8::1')).to.deep.equal([401, 401, 429, 401])
-      expect(await loginFrom('::ffff:7.0.4.1', '::ffff:7.0.4.1', '7.0.4.1')).to.deep.equal([401, 401, 429])
     })
 
     it('limits registrations', async () => {
@@ -73,27 +57,6 @@ describe('limits of the console', () => {
       const guess = async () =>
         (await web.post('/api/auth/password', { currentPassword: 'wrong horse 1', password: 'short' }, token)).status
       expect([await guess(), await guess(), await guess()]).to.deep.equal([400, 400, 429])
-    })
-  })
-
-  describe('where no proxy is trusted', () => {
-    let web: TestConsole
-    before(async () => {
-      web = await startConsole(await consoleConfig({ LOGIN_RATE_LIMIT: '2' }))
-    })
-    after(() => web.stop())
-
-    it('ignore every header that names a client', async () => {
-      const login = async (address: string) =>
-        (
-          await web.post('/api/auth/login', { email: 'a@example.com', password: 'x' }, undefined, {
-            'x-forwarded-for': address,
-            forwarded: `for=${address}`,
-            'x-real-ip': address,
-            'cf-connecting-ip': address,
-          })
-        ).status
-      expect([await login('1.1.1.1'), await login('2.2.2.2'), await login('3.3.3.3')]).to.deep.equal([401, 401, 429])
     })
   })
 

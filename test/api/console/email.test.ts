@@ -2,17 +2,12 @@ import { expect } from 'chai'
 import { aPerson, anEmail, PASSWORD } from '../../support/console.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { startMailConsole } from './support/mailing.ts'
-import type { MailConsole } from './support/mailing.ts'
+import { useMailing } from './support/mailing.ts'
 import type { Person } from '../../support/console.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 
 describe('the address of a person', () => {
-  let mailing: MailConsole
-  before(async () => {
-    mailing = await startMailConsole()
-  })
-  after(() => mailing.stop())
+  const mailing = useMailing()
 
   describe('/api/email', () => {
     describe('verify', () => {

@@ -6,17 +6,12 @@ import { until } from '../../../scripts/harness/until.ts'
 import { createKey } from '../../../src/shared/identity/api-keys.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { listSessions } from '../../../src/shared/identity/sessions.ts'
-import { startMailConsole } from './support/mailing.ts'
-import type { MailConsole } from './support/mailing.ts'
+import { useMailing } from './support/mailing.ts'
 
 const NEXT = 'another horse 2'
 
 describe('an address that somebody else registered before its owner', () => {
-  let mailing: MailConsole
-  before(async () => {
-    mailing = await startMailConsole()
-  })
-  after(() => mailing.stop())
+  const mailing = useMailing()
 
   const keyOf = async ({ token }: Person): Promise<string> =>
     (await mailing.web.post('/api/keys', { name: 'theirs' }, token)).json.secret as string

@@ -7,8 +7,7 @@ import { deleteOldNetworks, networkHash, rememberNetwork } from '../../../src/sh
 import { findUserByEmail } from '../../../src/shared/identity/users.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { PASSWORD, aPerson, anEmail, consoleConfig, startConsole } from '../../support/console.ts'
-import type { TestConsole } from '../../support/console.ts'
+import { PASSWORD, aPerson, anEmail, consoleConfig, useConsole } from '../../support/console.ts'
 
 /** Failures that are looked at before the first pause, and the one that brings it. */
 const LOOKED_AT = 11
@@ -17,11 +16,7 @@ const from = (address: string) => ({ 'x-forwarded-for': address })
 const statusesOf = (replies: Reply[]) => replies.map(({ status }) => status)
 
 describe('guesses at a password', () => {
-  let web: TestConsole
-  before(async () => {
-    web = await startConsole(await consoleConfig({ TRUST_PROXY: '1' }))
-  })
-  after(() => web.stop())
+  const web = useConsole({ TRUST_PROXY: '1' })
 
   let networks = 0
   /** An address in a network that nobody has come from yet. */

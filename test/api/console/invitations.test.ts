@@ -3,16 +3,11 @@ import { aPerson, anEmail } from '../../support/console.ts'
 import type { Person } from '../../support/console.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { aGrant, proveAddress } from '../../../scripts/harness/factories.ts'
-import { startMailConsole } from './support/mailing.ts'
-import type { MailConsole } from './support/mailing.ts'
+import { useMailing } from './support/mailing.ts'
 import { errorOf, organising } from './support/organising.ts'
 
 describe('invitations', () => {
-  let mailing: MailConsole
-  before(async () => {
-    mailing = await startMailConsole()
-  })
-  after(() => mailing.stop())
+  const mailing = useMailing()
 
   const { api, anOrganisation, aMember } = organising(() => mailing.web)
 

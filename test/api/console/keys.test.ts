@@ -6,7 +6,6 @@ import { get, post } from '../../../scripts/harness/http.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { DescribedWeb } from './support/records.ts'
 import { startDescribed, aCall } from './support/records.ts'
-import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 
 describe('the keys of an account', () => {
@@ -316,25 +315,6 @@ describe('the keys of an account', () => {
         40, 40, 0,
       ])
       expect((await api('GET', '/api/usage?keyId=x')).status).to.equal(400)
-    })
-
-    it('is shown to operators, who limit and revoke any key, with a record of it', async () => {
-      const { account, api } = await web.signedIn(100)
-      const operator = await web.signedIn()
-      await web.db('users').where({ id: operator.account.userId }).update({ role: 'admin' })
-      const accountPath = `/api/operator/accounts/${publicId('account', account.id as AccountId)}`
-      const id = publicId('key', account.keyId)
-      const [key] = (await operator.api('GET', `${accountPath}/keys`)).json.data
-      expect(key.id).to.equal(id)
-      const limited = await operator.api('PATCH', `/api/operator/keys/${id}`, { ...LIMITS, budget: BUDGET })
-      expect(limited.json.key).to.deep.equal(await listed(api, id))
-      expect((await operator.api('DELETE', `/api/operator/keys/${id}`)).json).to.deep.equal({ ok: true })
-      expect((await get(`${web.url}/v1/models`, account.key)).status).to.equal(401)
-      const { actions } = (await operator.api('GET', accountPath)).json
-      expect(actions.map(({ action }: { action: string }) => action)).to.deep.equal(['key_revoked', 'key_limited'])
-      expect(actions[1].details).to.include({ keyId: id, budget: '100 (week)', rateLimit: 10 })
-      for (const method of ['PATCH', 'DELETE'])
-        expect((await api(method, `/api/operator/keys/${id}`, {})).status).to.equal(403)
     })
   })
 })

@@ -4,16 +4,11 @@ import type { TestMember } from '../../../scripts/harness/factories.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Trx } from '../../../src/shared/platform/postgres/db.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
-import { anEmail, startConsole } from '../../support/console.ts'
-import type { TestConsole } from '../../support/console.ts'
+import { anEmail, useConsole } from '../../support/console.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 
 describe('requests of members that were let in, and wait while their membership changes', () => {
-  let web: TestConsole
-  before(async () => {
-    web = await startConsole()
-  })
-  after(() => web.stop())
+  const web = useConsole()
 
   type Ask = [method: string, path: string, body?: object]
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
-import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
+import { aPerson, consoleConfig, startConsole, useConsole } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
 import { startMailbox } from '../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
@@ -91,11 +91,7 @@ describe('/api/mail', () => {
   })
 
   describe('without SMTP', () => {
-    let web: TestConsole
-    before(async () => {
-      web = await startConsole()
-    })
-    after(() => web.stop())
+    const web = useConsole()
 
     it('shows that mail goes to a file, and writes the test mail there', async () => {
       const { token, email } = await aPerson(web)

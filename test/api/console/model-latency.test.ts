@@ -1,21 +1,18 @@
 import { expect } from 'chai'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
-import { aVisitor, consoleConfig, startConsole } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
+import { aVisitor, useConsole } from '../../support/console.ts'
 import type { MadeCall } from './support/records.ts'
 import { aCall } from './support/records.ts'
 
 describe('GET /api/models/latency', () => {
   // A database of its own: its figures are of everybody.
-  let web: TestConsole
+  const web = useConsole({}, { hasOwnDatabase: true })
   let person: Person
   before(async () => {
-    web = await startConsole(await consoleConfig({ DATABASE_URL: await newDatabaseUrl() }))
     person = await aVisitor(web)
   })
-  after(() => web.stop())
 
   async function took(account: TestAccount, latencyMs: number, made: MadeCall = {}): Promise<string> {
     const id = await aCall(web.db, account, made)

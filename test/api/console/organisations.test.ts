@@ -1,16 +1,12 @@
 import { expect } from 'chai'
-import { PASSWORD, aPerson, anEmail, logIn, startConsole } from '../../support/console.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
+import { PASSWORD, aPerson, anEmail, logIn, useConsole } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { errorOf, organising } from './support/organising.ts'
 
 describe('organisations', () => {
-  let web: TestConsole
-  before(async () => {
-    web = await startConsole()
-  })
-  after(() => web.stop())
+  const web = useConsole()
 
   const { api, anOrganisation, aMember } = organising(() => web)
 

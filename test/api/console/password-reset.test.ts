@@ -2,15 +2,10 @@ import { expect } from 'chai'
 import { findUserByEmail } from '../../../src/shared/identity/users.ts'
 import { PASSWORD, aPerson, anEmail, logIn, testQueues } from '../../support/console.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import { startMailConsole } from './support/mailing.ts'
-import type { MailConsole } from './support/mailing.ts'
+import { useMailing } from './support/mailing.ts'
 
 describe('a forgotten password', () => {
-  let mailing: MailConsole
-  before(async () => {
-    mailing = await startMailConsole()
-  })
-  after(() => mailing.stop())
+  const mailing = useMailing()
 
   describe('forgot', () => {
     it('answers every address alike, writes the same row, and mails only those with an account', async () => {

@@ -4,8 +4,7 @@ import type { Endpoint } from '../../../src/api/endpoint/declaration.ts'
 import { endpoints } from '../../../src/api/routes.ts'
 import { aMember, anOrganisation } from '../../../scripts/harness/factories.ts'
 import type { TestMember } from '../../../scripts/harness/factories.ts'
-import { startConsole } from '../../support/console.ts'
-import type { TestConsole } from '../../support/console.ts'
+import { useConsole } from '../../support/console.ts'
 
 const ROLES = ['owner', 'admin', 'member'] as const satisfies readonly MemberRole[]
 
@@ -101,11 +100,7 @@ const MAY: Record<keyof typeof TABLE, readonly MemberRole[]> = {
 }
 
 describe('what each role may, of every endpoint of the console', () => {
-  let web: TestConsole
-  before(async () => {
-    web = await startConsole()
-  })
-  after(() => web.stop())
+  const web = useConsole()
 
   const asked = (endpoints as readonly Endpoint[]).filter(
     ({ path, auth }) => path.startsWith('/api/') && auth?.scheme === 'sessionToken' && auth.sees !== 'others',

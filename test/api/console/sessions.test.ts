@@ -5,8 +5,7 @@ import { ownerOf } from '../../../src/shared/identity/members.ts'
 import { endSessions, deleteExpiredSessions, openSession } from '../../../src/shared/identity/sessions.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
-import { PASSWORD, aPerson, consoleConfig, logIn, startConsole } from '../../support/console.ts'
-import type { TestConsole } from '../../support/console.ts'
+import { PASSWORD, aPerson, logIn, useConsole } from '../../support/console.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 
@@ -14,11 +13,7 @@ const idOf = (publicText: string): AccountId => parseId('account', publicText)!
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 describe('sessions', () => {
-  let web: TestConsole
-  before(async () => {
-    web = await startConsole(await consoleConfig({ TRUST_PROXY: '1' }))
-  })
-  after(() => web.stop())
+  const web = useConsole({ TRUST_PROXY: '1' })
 
   const me = async (token: string): Promise<number> => (await web.get('/api/auth/me', token)).status
   const move = (token: string, column: string, by: string) =>

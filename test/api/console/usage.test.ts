@@ -109,12 +109,6 @@ describe('the usage of an account', () => {
       expect(await read('from=2026-01-04&to=2026-01-04')).to.deep.equal([])
     })
 
-    it('shows nothing of another account', async () => {
-      const [mine, theirs] = [await web.signedIn(), await web.signedIn(100)]
-      await aCall(web.db, theirs.account)
-      expect((await mine.api('GET', '/api/usage')).json.data).to.deep.equal([])
-    })
-
     it('accepts a year at most, and a first day that has begun elsewhere already', async () => {
       const { api } = await web.signedIn()
       expect((await api('GET', '/api/usage?from=2024-01-01&to=2024-12-31')).status).to.equal(200)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { aVisitor, consoleConfig, startConsole } from '../../support/console.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
+import { aVisitor, useConsole } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { newId, parseId, publicId } from '../../../src/shared/platform/ids.ts'
@@ -9,12 +9,8 @@ import { LISTED_TYPES } from '../../../src/shared/webhooks/types.ts'
 const URL_OF_ONE = 'https://receiver.example/events'
 
 describe('/api/webhooks', () => {
-  let web: TestConsole
+  const web = useConsole()
   let person: Person
-  before(async () => {
-    web = await startConsole(await consoleConfig())
-  })
-  after(() => web.stop())
   beforeEach(async () => {
     person = await aVisitor(web)
   })

@@ -6,18 +6,13 @@ import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import { openSession } from '../../../src/shared/identity/sessions.ts'
-import type { DescribedWeb } from '../console/support/records.ts'
-import { startDescribed } from '../console/support/records.ts'
+import { useDescribed } from '../console/support/records.ts'
 
 /** Requests at once: those that are worked on (a quarter of the pool of ten), those that wait, and more. */
 const [WORKED_ON, WAITING, MORE] = [3, 500, 7]
 
 describe('many requests of one person at once', () => {
-  let web: DescribedWeb
-  before(async () => {
-    web = await startDescribed()
-  })
-  after(() => web.stop())
+  const web = useDescribed()
 
   it('wait for their turns, are refused where too many wait, and leave Postgres to the others', async () => {
     const [{ token }, other] = [await aVisitor(web), await aVisitor(web)]

@@ -5,18 +5,15 @@ import type { IncomingMessage } from 'node:http'
 import { json as bodyOf } from 'node:stream/consumers'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { TestWeb } from '../../../scripts/harness/harness.ts'
-import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
+import { useWeb } from '../../support/gateway.ts'
 
 describe('a client at the wrong door', () => {
-  let gateway: TestWeb
+  const gateway = useWeb()
   let account: TestAccount
   before(async () => {
-    gateway = await startTestWeb()
     account = await anAccount(gateway.db, 100)
   })
-  after(() => gateway.stop())
 
   /** The sentence of a 404 in OpenAI's form. */
   async function told(path: string): Promise<string> {

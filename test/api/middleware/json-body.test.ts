@@ -1,13 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { CHAT, chatBody, countsOf, prompted } from '../../../scripts/harness/calling.ts'
+import { useGateway } from '../../support/gateway.ts'
 
 const LIMIT = 1_048_576
 
@@ -20,18 +18,13 @@ function bodyOf(bytes: number): string {
 const levels = (depth: number, open = '[', close = ']'): string => open.repeat(depth) + close.repeat(depth)
 
 describe('a request body', () => {
-  let gateway: Gateway
+  const gateway = useGateway()
   let account: TestAccount
   /** One whose requests are refused. */
   let refused: TestAccount
   before(async () => {
-    gateway = await startGateway()
     account = await anAccount(gateway.db, 1_000_000)
     refused = await anAccount(gateway.db, 1_000_000)
-  })
-  after(async () => {
-    await expectBooksToBalance(gateway.db)
-    await gateway.stop()
   })
 
   const post = (body: string | Uint8Array, headers: Record<string, string> = {}, { key } = account): Promise<Reply> =>

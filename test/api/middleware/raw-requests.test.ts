@@ -1,26 +1,12 @@
 import { expect } from 'chai'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { CHAT, chatBody, countsOf } from '../../../scripts/harness/calling.ts'
 import { exchange } from './sockets.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
 
 describe('requests that are hardly HTTP', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-  })
-  after(async () => {
-    await expectBooksToBalance(gateway.db)
-    await gateway.stop()
-  })
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 1_000_000)
-  })
+  const gateway = useGateway()
+  const account = useAccount(gateway, 1_000_000)
   afterEach(async () => {
     expect((await get(`${gateway.url}/healthz`)).status, 'the process serves on').to.equal(200)
   })

@@ -1,16 +1,12 @@
 import { expect } from 'chai'
 import { startTestWeb, testConfig } from '../../../scripts/harness/harness.ts'
-import type { TestWeb } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
+import { useWeb } from '../../support/gateway.ts'
 
 const NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 
 describe('the security headers', () => {
-  let web: TestWeb
-  before(async () => {
-    web = await startTestWeb()
-  })
-  after(() => web.stop())
+  const web = useWeb()
 
   const headersOf = async (method: string, path: string, from = web) =>
     (await send(method, `${from.url}${path}`)).headers

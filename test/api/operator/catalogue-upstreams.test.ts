@@ -4,16 +4,12 @@ import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { setAccountRole } from '../../../src/shared/operators/changes.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
-import { aPerson, startConsole, PASSWORD, consoleConfig } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
+import { aPerson, PASSWORD, useConsole } from '../../support/console.ts'
 import { readVersion } from '../../../src/shared/catalogue/versions.ts'
 
 describe('the catalogue, for operators', () => {
-  let web: TestConsole
-  before(async () => {
-    web = await startConsole(await consoleConfig({ LOGIN_RATE_LIMIT: '3' }))
-  })
-  after(() => web.stop())
+  const web = useConsole({ LOGIN_RATE_LIMIT: '3' })
 
   async function anOperator(): Promise<Person> {
     const person = await aPerson(web)

@@ -1,21 +1,13 @@
 import { expect } from 'chai'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { newId, parseId, publicId } from '../../../src/shared/platform/ids.ts'
-import { setAccountRole } from '../../../src/shared/operators/changes.ts'
+import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
-import { aVisitor, consoleConfig, startConsole } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
+import { aVisitor, useConsole, useOperator } from '../../support/console.ts'
 
 describe('what an operator grants an account', () => {
-  let web: TestConsole
-  let operator: Person
-  before(async () => {
-    web = await startConsole(await consoleConfig({ DATABASE_URL: await newDatabaseUrl(), GATEWAY_RATE_LIMIT: '60' }))
-    operator = await aVisitor(web)
-    await setAccountRole(web.db, null, parseId('account', operator.id)!, 'admin')
-  })
-  after(() => web.stop())
+  const web = useConsole({ GATEWAY_RATE_LIMIT: '60' }, { hasOwnDatabase: true })
+  const operator = useOperator(web)
 
   describe('/api/operator/accounts/:id/limits', () => {
     const limit = (id: string, body: unknown, token = operator.token): Promise<Reply> =>

@@ -1,13 +1,12 @@
 import { expect } from 'chai'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { newId, parseId, publicId } from '../../../src/shared/platform/ids.ts'
 import { requestMail } from '../../../src/shared/mail/mails.ts'
 import { setBanner } from '../../../src/shared/operators/banners.ts'
-import { setAccountRole, setAccountStatus } from '../../../src/shared/operators/changes.ts'
+import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
-import { aVisitor, consoleConfig, startConsole } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
+import { aVisitor, useConsole, useOperator } from '../../support/console.ts'
 import { listAnyCalls } from '../../../src/shared/reports/all-calls.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -17,14 +16,8 @@ import { OPERATOR_TYPES } from '../../../src/shared/webhooks/types.ts'
 
 describe('what operators see of everybody', () => {
   // A database of its own: files that one mocha runs share one.
-  let web: TestConsole
-  let operator: Person
-  before(async () => {
-    web = await startConsole(await consoleConfig({ DATABASE_URL: await newDatabaseUrl() }))
-    operator = await aVisitor(web)
-    await setAccountRole(web.db, null, parseId('account', operator.id)!, 'admin')
-  })
-  after(() => web.stop())
+  const web = useConsole({}, { hasOwnDatabase: true })
+  const operator = useOperator(web)
 
   describe("the operators' log, dead letters and banner", () => {
     const ask = (method: string, path: string, body?: object) =>

@@ -7,31 +7,20 @@ import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
-import { aPerson, aVisitor, logIn, startConsole } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
+import { aPerson, logIn, useConsole, anAsker, useOperator } from '../../support/console.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 
 describe('/api/operator', () => {
-  let web: TestConsole
-  let operator: Person
-  before(async () => {
-    web = await startConsole()
-    operator = await anOperator()
-  })
-  after(() => web.stop())
-
-  async function anOperator(): Promise<Person> {
-    const person = await aVisitor(web)
-    await setAccountRole(web.db, null, parseId('account', person.id)!, 'admin')
-    return person
-  }
+  const web = useConsole()
+  const operator = useOperator(web)
 
   const actionsOf = async (operator: Person, person: Person): Promise<Record<string, unknown>[]> =>
     (await web.get(`/api/operator/accounts/${person.id}`, operator.token)).json.actions
 
   it('refuses the next request after the role was taken away', async () => {
-    const operator = await anOperator()
+    const operator = await anAsker(web, 'admin')
     expect((await web.get('/api/operator/accounts', operator.token)).status).to.equal(200)
     await setAccountRole(web.db, null, parseId('account', operator.id)!, 'user')
     expect((await web.get('/api/operator/accounts', operator.token)).status).to.equal(403)
@@ -189,7 +178,7 @@ describe('/api/operator', () => {
   })
 
   it('shows keys, sessions and the ledger of an account, and records each look once, whatever is asked', async () => {
-    const another = await anOperator()
+    const another = await anAsker(web, 'admin')
     const person = await aPerson(web)
     const path = `/api/operator/accounts/${person.id}`
     const id = parseId('account', person.id)!
@@ -215,7 +204,7 @@ describe('/api/operator', () => {
   })
 
   it('lets no operator lock themselves out', async () => {
-    const operator = await anOperator()
+    const operator = await anAsker(web, 'admin')
     expect((await web.post(`/api/operator/accounts/${operator.id}/suspend`, {}, operator.token)).status).to.equal(400)
   })
 

@@ -1,27 +1,18 @@
 import { expect } from 'chai'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { totalsOfAccounts } from '../../../src/shared/identity/accounts.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import { newId, publicId, parseId } from '../../../src/shared/platform/ids.ts'
+import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import { grant } from '../../../src/shared/ledger/ledger.ts'
 import { givenSince } from '../../../src/shared/ledger/sums.ts'
-import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { noteOpening } from '../../../src/shared/operators/upstreams.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
-import { aVisitor, consoleConfig, startConsole } from '../../support/console.ts'
+import { useConsole, useOperator } from '../../support/console.ts'
 
 describe('/api/operator/overview', () => {
   // A database of its own: its figures are of everybody.
-  let web: TestConsole
-  let operator: Person
-  before(async () => {
-    web = await startConsole(await consoleConfig({ DATABASE_URL: await newDatabaseUrl() }))
-    operator = await aVisitor(web)
-    await setAccountRole(web.db, null, parseId('account', operator.id)!, 'admin')
-  })
-  after(() => web.stop())
+  const web = useConsole({}, { hasOwnDatabase: true })
+  const operator = useOperator(web)
 
   it('adds up what was sold and used in a day, what is owed and outstanding, and who used most', async () => {
     const calls = verbs(web.db)

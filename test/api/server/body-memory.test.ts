@@ -5,11 +5,6 @@ import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
-import { startGateway } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { CHAT, chat, chatBody, prompted } from '../../../scripts/harness/calling.ts'
@@ -23,6 +18,7 @@ import { BodyMemory, bodyBounds, formBounds } from '../../../src/api/server/body
 import type { Config } from '../../../src/shared/platform/config/config.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
+import { useAccount, useGateway } from '../../support/gateway.ts'
 
 const MEGABYTE = 1_048_576
 
@@ -68,19 +64,11 @@ describe('the bounds of bodies', () => {
 })
 
 describe('bodies of calls that come slowly', () => {
-  let gateway: Gateway
-  let account: TestAccount
+  const gateway = useGateway({ MAX_DIALECT_BODY_BYTES: String(8 * MEGABYTE) })
+  const account = useAccount(gateway, 1_000_000)
   const open: Unfinished[] = []
-  before(async () => {
-    gateway = await startGateway({ MAX_DIALECT_BODY_BYTES: String(8 * MEGABYTE) })
-  })
-  after(() => gateway.stop())
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 1_000_000)
-  })
-  afterEach(async () => {
+  afterEach(() => {
     for (const { socket } of open.splice(0)) socket.destroy()
-    await expectBooksToBalance(gateway.db)
   })
 
   /** Sends a body of `bytes` bytes without its last `missing`. */

@@ -1,21 +1,18 @@
 import { connect } from 'node:net'
 import { expect } from 'chai'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestWeb } from '../../../scripts/harness/harness.ts'
-import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { CHAT, SPEECH, TRANSCRIPTIONS } from '../../../scripts/harness/calling.ts'
 import { exchange } from '../middleware/sockets.ts'
+import { useWeb } from '../../support/gateway.ts'
 
 const BYTES = 28_000_000
 
 describe('a body that is refused before it has come', () => {
-  let gateway: TestWeb
+  const gateway = useWeb()
   let key: string
   before(async () => {
-    gateway = await startTestWeb()
     ;({ key } = await anAccount(gateway.db, 1000))
   })
-  after(() => gateway.stop())
 
   const head = (path: string, lines: string[]): string =>
     [`POST ${path} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${key}`, ...lines, '', ''].join('\r\n')

@@ -110,6 +110,9 @@ describe('the pages as files', () => {
       '/v1/nothing',
       '/call/1',
       '/pages/link.js',
+      '/pages/help/../package.json',
+      '/pages/help/%2e%2e/%2e%2e/package.json',
+      '/docs/start.js',
     ])
       expect((await get(`${web.url}${path}`)).status, path).to.equal(404)
   })

@@ -3,7 +3,6 @@ import type { Browser } from 'playwright-core'
 import { ensureConsole } from '../../../scripts/build/console.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { TestWeb } from '../../../scripts/harness/harness.ts'
-import { get } from '../../../scripts/harness/http.ts'
 import { closeBrowser, openBrowser, openPage } from '../../support/browser.ts'
 import { seriousFaults } from '../../console/support/visit.ts'
 
@@ -45,10 +44,5 @@ describe('the documentation', () => {
     await page.getByText('There is no such guide').waitFor()
     expect(faults).to.deep.equal([])
     await close()
-  })
-
-  it('gives access to no other file of the project', async () => {
-    for (const path of ['/pages/help/../package.json', '/pages/help/%2e%2e/%2e%2e/package.json', '/docs/start.js'])
-      expect((await get(`${web.url}${path}`)).status, path).to.equal(404)
   })
 })

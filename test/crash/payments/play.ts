@@ -1,4 +1,3 @@
-import { setSourceMapsEnabled } from 'node:process'
 import type Stripe from 'stripe'
 import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
@@ -28,6 +27,8 @@ import { live, killableDb, killableProvider, unwatchLives } from './lives.ts'
 import { openPayers } from './payers.ts'
 import type { Payer } from './payers.ts'
 import type { Act, Event, Move } from './moves.ts'
+import { pick, withHistory } from '../simulator.ts'
+import type { Makers, Played } from '../simulator.ts'
 
 const SECRET = 'whsec_of_the_schedules'
 const pack = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 50 }
@@ -36,7 +37,7 @@ const TERMS = termsOf(catalogue, { pack: pack.id })
 const log = createLog('silent', 'worker')
 
 /** A schedule that is played: its accounts here and at Stripe, and what was done to them. */
-export type ScheduleRun = {
+export type ScheduleRun = Played & {
   db: Db
   sandbox: Sandbox
   stripe: StripeAccount
@@ -48,13 +49,11 @@ export type ScheduleRun = {
   faulty: boolean
   /** The events that its webhook was told of. */
   delivered: string[]
-  /** What an operator, a customer or a bank wanted and could not have: for a failure's run. */
-  history: string[]
 }
 
 /** Plays a schedule, then lets the sweep alone put everything right. */
-export async function play(db: Db, sandbox: Sandbox, moves: readonly Move[]): Promise<ScheduleRun> {
-  const run = await begin(db, sandbox)
+export async function play(db: Db, sandbox: Sandbox, name: string, moves: readonly Move[]): Promise<ScheduleRun> {
+  const run: ScheduleRun = { name, history: [], ...(await begin(db, sandbox)) }
   try {
     for (const move of moves) {
       run.history.push(JSON.stringify(move))
@@ -68,13 +67,6 @@ export async function play(db: Db, sandbox: Sandbox, moves: readonly Move[]): Pr
   }
 }
 
-/** An error with everything that came before it. */
-export function withHistory({ history }: ScheduleRun, error: unknown): Error {
-  // Before the stack is read for the first time, which writes it.
-  setSourceMapsEnabled(true)
-  return new Error(`${(error as Error).stack}\nafter\n${history.join('\n')}`)
-}
-
 /**
  * What Stripe has of a kind, newest first. It is looked at in the sandbox, as what happens there is caused in it: a
  * request for that would cost as much as one of the gateway's.
@@ -86,7 +78,7 @@ export const objectsOf = <K extends keyof Kinds>({ sandbox, stripe }: ScheduleRu
 const cause = ({ sandbox, stripe }: ScheduleRun, name: ControlName, asked?: ControlRequest): unknown =>
   sandbox.stripeControl(stripe.key, name, asked)
 
-async function begin(db: Db, sandbox: Sandbox): Promise<ScheduleRun> {
+async function begin(db: Db, sandbox: Sandbox): Promise<Omit<ScheduleRun, keyof Played>> {
   const stripe = stripeAccountAt(sandbox.url)
   // It has no endpoint for its events: a schedule delivers them, or does not.
   const provider = providerOf({
@@ -104,21 +96,8 @@ async function begin(db: Db, sandbox: Sandbox): Promise<ScheduleRun> {
     publishBalance: () => {},
   }
   const accounts = await openPayers(db, 2)
-  return {
-    db,
-    sandbox,
-    stripe,
-    deps,
-    accounts,
-    calls: [],
-    tampered: new Set(),
-    faulty: false,
-    delivered: [],
-    history: [],
-  }
+  return { db, sandbox, stripe, deps, accounts, calls: [], tampered: new Set(), faulty: false, delivered: [] }
 }
-
-const pick = <T>(all: readonly T[], which: number): T | undefined => all[which % Math.max(1, all.length)]
 
 /** The orders of a run, oldest first. */
 const ordersOf = ({ db, accounts }: ScheduleRun): Promise<PaymentRow[]> =>
@@ -143,7 +122,7 @@ async function doTogether(run: ScheduleRun, acts: readonly Act[]): Promise<void>
 async function doAct(run: ScheduleRun, act: Act): Promise<void> {
   const { history } = run
   try {
-    const whole = await live(act.dies, () => process(run, act))
+    const whole = await live(act.dies, async () => await PROCESS[act.do](run, act as never))
     if (!whole) history.push(`  ${act.do} was killed at ${act.dies}`)
   } catch (error) {
     if (!isExpected(error)) throw error
@@ -151,34 +130,34 @@ async function doAct(run: ScheduleRun, act: Act): Promise<void> {
   }
 }
 
-async function process(run: ScheduleRun, act: Act): Promise<unknown> {
-  const { deps, accounts, db } = run
-  if (act.do === 'order') return order(run, act)
-  if (act.do === 'deliver') return deliver(run, act.which)
-  if (act.do === 'top up') return topUp(deps, catalogue, pick(accounts, act.auth)!.id)
-  if (act.do === 'handle') {
-    const due = db('payment_events').whereIn('id', run.delivered).whereNotNull('next_try_at').orderBy('created_at')
-    const id = pick(await due.pluck<string[]>('id'), act.which)
-    return id && handleEvent(deps, id)
+/** What a process does to the order that an act picks, if there is one. */
+const toOrder =
+  <A extends Act>(what: (deps: PaymentDeps, row: PaymentRow, act: A) => Promise<unknown>) =>
+  async (run: ScheduleRun, act: A): Promise<unknown> => {
+    const row = pick(await ordersOf(run), act.which)
+    return row && (await what(run.deps, row, act))
   }
-  return onOrder(run, act)
+
+/** What a process does at each act. */
+const PROCESS: Makers<Act, ScheduleRun> = {
+  order,
+  deliver,
+  handle: async ({ db, deps, delivered }, { which }) => {
+    const due = db('payment_events').whereIn('id', delivered).whereNotNull('next_try_at').orderBy('created_at')
+    const id = pick(await due.pluck<string[]>('id'), which)
+    return id && (await handleEvent(deps, id))
+  },
+  return: toOrder((deps, { id }) => checkOrder(deps, id)),
+  sweep: toOrder((deps, { id }) => processDueOrder(deps, id)),
+  cancel: toOrder((deps, { id }) => cancelOrder(deps, id)),
+  refund: toOrder((deps, { id, amount_minor }, { share, force }: Extract<Act, { do: 'refund' }>) => {
+    const amountMinor = share === 100 ? undefined : Math.floor((amount_minor * share) / 100)
+    return refundPayment(deps, null, id, { amountMinor, force })
+  }),
+  'top up': ({ deps, accounts }, { auth }) => topUp(deps, catalogue, pick(accounts, auth)!.id),
 }
 
-async function onOrder(
-  run: ScheduleRun,
-  act: Extract<Act, { do: 'return' | 'sweep' | 'cancel' | 'refund' }>,
-): Promise<unknown> {
-  const { deps } = run
-  const row = pick(await ordersOf(run), act.which)
-  if (!row) return undefined
-  if (act.do === 'return') return checkOrder(deps, row.id)
-  if (act.do === 'sweep') return processDueOrder(deps, row.id)
-  if (act.do === 'cancel') return cancelOrder(deps, row.id)
-  const amountMinor = act.share === 100 ? undefined : Math.floor((row.amount_minor * act.share) / 100)
-  return refundPayment(deps, null, row.id, { amountMinor, force: act.force })
-}
-
-async function order({ deps, accounts, db }: ScheduleRun, { auth }: Extract<Act, { do: 'order' }>): Promise<void> {
+async function order({ deps, accounts, db }: ScheduleRun, { auth }: { auth: number }): Promise<void> {
   const account = pick(accounts, auth)!
   await startCheckout(deps, account.id, TERMS)
   // Once a card is kept, the balance is topped up by it.
@@ -187,7 +166,7 @@ async function order({ deps, accounts, db }: ScheduleRun, { auth }: Extract<Act,
 }
 
 /** The webhook takes one of all events that Stripe ever had, again or for the first time. */
-async function deliver(run: ScheduleRun, which: number): Promise<void> {
+async function deliver(run: ScheduleRun, { which }: Act): Promise<void> {
   const { stripe, deps, delivered } = run
   const all = objectsOf(run, 'event')
   const event = pick(
@@ -220,51 +199,56 @@ async function happen(run: ScheduleRun, event: Event): Promise<void> {
     return attempt(run, async () => void calls.push(await opened(verbs(db), pick(accounts, event.auth)!, event.amount)))
   if (event.do === 'call ends') return endCall(run, event)
   if (event.do === 'delete customer') return attempt(run, () => deleteCustomer(run, event.auth))
-  const listed = <K extends keyof Kinds>(kind: K): Kinds[K] | undefined =>
-    pick(objectsOf(run, kind).toReversed(), event.which)
-  await attempt(run, async () => {
-    if (event.do === 'dispute goes') {
-      const dispute = listed('dispute')
-      return dispute && cause(run, 'POST /stripe/control/disputes/:id', { id: dispute.id, fields: { to: event.to } })
-    }
-    if (event.do === 'refund fails') {
-      const refund = listed('refund')
-      return refund && cause(run, 'POST /stripe/control/refunds/:id', { id: refund.id, fields: { status: 'failed' } })
-    }
-    if (event.do === 'refund at Stripe' || event.do === 'dispute') {
-      const charge = listed('charge')
-      return charge && onCharge(run, charge, event)
-    }
-    const session = listed('checkout.session')
-    return session && onSession(run, session, event)
-  })
+  await attempt(run, async () => atStripe(run, event))
 }
 
-function onCharge(run: ScheduleRun, { id, amount }: Stripe.Charge, event: Extract<Event, { share: number }>): unknown {
-  const part = Math.floor((amount * event.share) / 100)
-  if (event.do === 'dispute')
-    return cause(run, 'POST /stripe/control/charges/:id/dispute', { id, fields: { amount: part } })
-  return run.stripe.stripe.refunds.create({ charge: id, amount: part })
+/** What an event at Stripe is about, oldest first. */
+const SUBJECTS = {
+  pay: 'checkout.session',
+  bank: 'checkout.session',
+  expire: 'checkout.session',
+  tamper: 'checkout.session',
+  'refund at Stripe': 'charge',
+  dispute: 'charge',
+  'dispute goes': 'dispute',
+  'refund fails': 'refund',
+} as const
+
+/** Has something happen at Stripe to the object that an event picks, if there is one. */
+function atStripe(run: ScheduleRun, event: Extract<Event, { do: keyof typeof SUBJECTS }>): unknown {
+  const object = pick(objectsOf(run, SUBJECTS[event.do]).toReversed(), event.which)
+  if (!object) return undefined
+  const { id } = object
+  const part = 'share' in event ? Math.floor(((object as Stripe.Charge).amount * event.share) / 100) : 0
+  switch (event.do) {
+    case 'pay':
+      return cause(run, 'POST /stripe/control/sessions/:id/pay', { id, fields: { way: event.way, keep: true } })
+    case 'bank':
+      return cause(run, 'POST /stripe/control/sessions/:id/settle', { id, fields: { paid: event.paid } })
+    case 'expire':
+      return run.stripe.stripe.checkout.sessions.expire(id)
+    case 'tamper':
+      return tamper(run, object as Stripe.Checkout.Session)
+    case 'refund at Stripe':
+      return run.stripe.stripe.refunds.create({ charge: id, amount: part })
+    case 'dispute':
+      return cause(run, 'POST /stripe/control/charges/:id/dispute', { id, fields: { amount: part } })
+    case 'dispute goes':
+      return cause(run, 'POST /stripe/control/disputes/:id', { id, fields: { to: event.to } })
+    case 'refund fails':
+      return cause(run, 'POST /stripe/control/refunds/:id', { id, fields: { status: 'failed' } })
+  }
 }
 
-function onSession(
-  run: ScheduleRun,
-  session: Stripe.Checkout.Session,
-  event: Extract<Event, { do: 'pay' | 'bank' | 'expire' | 'tamper' }>,
-): unknown {
-  const { id } = session
-  if (event.do === 'pay')
-    return cause(run, 'POST /stripe/control/sessions/:id/pay', { id, fields: { way: event.way, keep: true } })
-  if (event.do === 'bank')
-    return cause(run, 'POST /stripe/control/sessions/:id/settle', { id, fields: { paid: event.paid } })
-  if (event.do === 'expire') return run.stripe.stripe.checkout.sessions.expire(id)
-  if (session.status !== 'open') return undefined
+/** Somebody changes the amount of an open checkout. */
+function tamper(run: ScheduleRun, session: Stripe.Checkout.Session): void {
+  if (session.status !== 'open') return
   run.tampered.add(session.client_reference_id!)
   const amount = session.amount_total! - 1
   // A declined try has left an intent, whose amount is what is paid.
   const intent = session.payment_intent
   if (typeof intent === 'string') cause(run, 'POST /stripe/control/objects/:id', { id: intent, fields: { amount } })
-  return cause(run, 'POST /stripe/control/objects/:id', { id, fields: { amount_total: amount } })
+  cause(run, 'POST /stripe/control/objects/:id', { id: session.id, fields: { amount_total: amount } })
 }
 
 /** Somebody deletes the customer of an account in the provider's dashboard. */

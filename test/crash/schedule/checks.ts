@@ -16,7 +16,7 @@ import type { CallRow } from './call-row.ts'
 import { dueFor, dueForTokens, tokensOf } from './due.ts'
 import { GONE, checkSpeech, checkTranscript } from './sound-checks.ts'
 import { checkNotMissed } from './upload-checks.ts'
-import { withHistory } from './schedule-run.ts'
+import { withHistory } from '../simulator.ts'
 import type { ScheduleRun } from './schedule-run.ts'
 
 /** How often a chat may be sent to its upstream, whatever fails: twice an attempt, in two attempts. */

@@ -7,9 +7,11 @@ import { DIALECTS } from '../../../src/shared/chat/dialect.ts'
 import type { Dialect } from '../../../src/shared/chat/dialect.ts'
 import type { Limits, TokenLimits } from '../simulation/accounts.ts'
 import type { EnqueueFate } from '../simulation/dispatch.ts'
+import type { Manner } from '../simulation/upstream.ts'
+import { oneOf, record } from '../simulator.ts'
 
-/** What a client asks for. Numbers such as `who` and `key` are indexes, modulo the number of choices. */
-export type Ask = {
+/** What a client asks for. Numbers such as `auth` and `key` are indexes, modulo the number of choices. */
+export type Ask = Manner & {
   auth: number
   modality: Modality
   /** That of a chat. */
@@ -21,13 +23,6 @@ export type Ask = {
   large: boolean
   /** Requests with the same key and kind are one call. */
   key: number | null
-  failures: FailureKind[]
-  usage: Tokens | null
-  long: boolean
-  polls: number
-  missing: number
-  breaksAfter: number | null
-  taskFails: boolean
 }
 
 /** One move of a schedule: something happens, or a waiting effect is released. */
@@ -35,9 +30,11 @@ export type Move =
   | { do: 'go'; places: number[] }
   | { do: 'ask'; asks: Ask[] }
   | { do: 'deliver'; jobs: number; worker: number }
-  | { do: 'lapse' | 'again' | 'leave' | 'delete' | 'overdue look'; which: number }
   | { do: 'die'; side: 'web' | 'worker'; which: number; places: number[] }
-  | { do: 'stop worker' | 'reconcile' | 'cut wire'; which: number }
+  | {
+      do: 'lapse' | 'again' | 'leave' | 'delete' | 'overdue look' | 'stop worker' | 'reconcile' | 'cut wire'
+      which: number
+    }
   | { do: 'flush' | 'mend wire' | 'sweep grants' | 'change prices' | 'audit' }
   | { do: 'pass'; seconds: number; deadlines: boolean }
   | { do: 'enqueue'; fate: EnqueueFate }
@@ -55,12 +52,11 @@ export type Schedule = {
   moves: Move[]
 }
 
-/** Plain objects, so that a failing schedule is readable. */
-const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
-  fc.record(fields, { noNullPrototype: true }) as fc.Arbitrary<T>
-
 const small = fc.nat({ max: 40 })
 const places = fc.array(small, { minLength: 1, maxLength: 5, size: 'max' })
+const fewPlaces = fc.array(small, { maxLength: 3, size: 'max' })
+const amount = fc.oneof(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 1000, max: 5000 }))
+const oneIn = (times: number) => fc.nat({ max: times - 1 }).map((n) => n === 0)
 
 const failure = fc.constantFrom<FailureKind>(
   'not_sent',
@@ -99,7 +95,7 @@ const ask: fc.Arbitrary<Ask> = record({
   dialect: fc.constantFrom(...DIALECTS),
   stream: fc.boolean(),
   second: fc.boolean(),
-  large: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
+  large: oneIn(4),
   key: fc.option(fc.nat({ max: 2 }), { freq: 2 }),
   failures: fc.oneof(
     { weight: 3, arbitrary: fc.constant<FailureKind[]>([]) },
@@ -108,91 +104,32 @@ const ask: fc.Arbitrary<Ask> = record({
     { weight: 1, arbitrary: failure.map((one) => [one, one, one]) },
   ),
   usage: fc.option(usage, { freq: 4 }),
-  long: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
+  long: oneIn(5),
   polls: fc.nat({ max: 2 }),
   missing: fc.integer({ min: -1, max: 2 }),
   breaksAfter: fc.option(fc.nat({ max: 2 }), { freq: 2 }),
-  taskFails: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
+  taskFails: oneIn(6),
 })
 
-const one = <D extends string>(name: D) => record({ do: fc.constant(name), which: small })
-
-const edge: fc.Arbitrary<Move> = record({ do: fc.constant('pass edge' as const), auth: small })
-
-const regrouping: fc.Arbitrary<Move> = record({ do: fc.constant('regroup' as const), auth: small })
-
-const minute: fc.Arbitrary<Move> = record({ do: fc.constant('pass minute' as const), auth: small })
-
-const revocation: fc.Arbitrary<Move> = record({ do: fc.constant('revoke key' as const), auth: small })
-
-const usual: fc.Arbitrary<Move> = fc.oneof(
-  { weight: 40, arbitrary: record({ do: fc.constant('go' as const), places }) },
-  {
-    weight: 14,
-    arbitrary: record({ do: fc.constant('ask' as const), asks: fc.array(ask, { minLength: 1, maxLength: 3 }) }),
-  },
-  {
-    weight: 18,
-    arbitrary: record({ do: fc.constant('deliver' as const), jobs: fc.integer({ min: 1, max: 3 }), worker: small }),
-  },
-  { weight: 3, arbitrary: one('lapse' as const) },
-  { weight: 3, arbitrary: one('again' as const) },
-  { weight: 2, arbitrary: one('leave' as const) },
-  { weight: 2, arbitrary: one('delete' as const) },
-  { weight: 1, arbitrary: one('overdue look' as const) },
-  {
-    weight: 6,
-    arbitrary: record({
-      do: fc.constant('die' as const),
-      side: fc.constantFrom('web' as const, 'worker' as const, 'worker' as const),
-      which: small,
-      places: fc.array(small, { maxLength: 3, size: 'max' }),
-    }),
-  },
-  { weight: 1, arbitrary: one('stop worker' as const) },
-  { weight: 3, arbitrary: edge },
-  { weight: 2, arbitrary: regrouping },
-  { weight: 3, arbitrary: minute },
-  { weight: 4, arbitrary: one('reconcile' as const) },
-  { weight: 1, arbitrary: one('cut wire' as const) },
-  {
-    weight: 1,
-    arbitrary: record({
-      do: fc.constantFrom(
-        'flush' as const,
-        'mend wire' as const,
-        'sweep grants' as const,
-        'change prices' as const,
-        'audit' as const,
-      ),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: record({
-      do: fc.constant('pass' as const),
-      seconds: fc.constantFrom(7, 12, 21),
-      deadlines: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: record({
-      do: fc.constant('enqueue' as const),
-      fate: fc.constantFrom<EnqueueFate>('taken', 'taken', 'acknowledgement lost', 'refused'),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: record({
-      do: fc.constantFrom('grant' as const, 'deduct' as const, 'expire grant' as const),
-      auth: small,
-      amount: fc.oneof(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 1000, max: 5000 })),
-    }),
-  },
+const usual = oneOf<Move>(
+  [40, ['go'], { places }],
+  [14, ['ask'], { asks: fc.array(ask, { minLength: 1, maxLength: 3 }) }],
+  [18, ['deliver'], { jobs: fc.integer({ min: 1, max: 3 }), worker: small }],
+  [6, ['lapse', 'again'], { which: small }],
+  [4, ['leave', 'delete'], { which: small }],
+  [3, ['overdue look', 'stop worker', 'cut wire'], { which: small }],
+  [4, ['reconcile'], { which: small }],
+  [6, ['die'], { side: fc.constantFrom('web', 'worker', 'worker'), which: small, places: fewPlaces }],
+  [6, ['pass edge', 'pass minute'], { auth: small }],
+  [2, ['regroup'], { auth: small }],
+  [1, ['flush', 'mend wire', 'sweep grants', 'change prices', 'audit'], {}],
+  [3, ['pass'], { seconds: fc.constantFrom(7, 12, 21), deadlines: oneIn(4) }],
+  [2, ['enqueue'], { fate: fc.constantFrom<EnqueueFate>('taken', 'taken', 'acknowledgement lost', 'refused') }],
+  [1, ['grant', 'deduct', 'expire grant'], { auth: small, amount }],
 )
 
 // Rare, since little can happen to an account without a key.
+const revocation = oneOf<Move>([1, ['revoke key'], { auth: small }])
 const move: fc.Arbitrary<Move> = fc.oneof({ weight: 400, arbitrary: usual }, { weight: 1, arbitrary: revocation })
 
 const grants = fc.array(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.integer({ min: 200, max: 1500 })), {

@@ -14,7 +14,8 @@ import { expectBooksToBalance } from '../../support/books.ts'
 import { checkClients, checkOutstanding } from './checks.ts'
 import type { Ask, Move, Schedule } from './moves.ts'
 import { checkUploads } from './upload-checks.ts'
-import { withHistory } from './schedule-run.ts'
+import type { Makers } from '../simulator.ts'
+import { pick, withHistory } from '../simulator.ts'
 import type { ScheduleRun } from './schedule-run.ts'
 
 /** Rounds of recovery after which an open call counts as lost. */
@@ -40,15 +41,16 @@ export async function play(db: Db, name: string, schedule: Schedule): Promise<Sc
       }),
     ),
   )
-  const run: ScheduleRun = { db, name, simulation, accounts, requests: [], prices: new Map() }
+  const { history } = simulation.turns
+  const run: ScheduleRun = { db, name, history, simulation, accounts, requests: [], prices: new Map() }
   try {
     for (let pair = 0; pair < 2; pair++) await Promise.all([simulation.addWeb(), simulation.addWorker()])
     for (const move of moves) {
-      simulation.turns.history.push(`— ${JSON.stringify(move)}`)
+      history.push(`— ${JSON.stringify(move)}`)
       await make(run, move)
     }
     await checkOutstanding(run)
-    simulation.turns.history.push('— healing')
+    history.push('— healing')
     await heal(run)
     await checkUploads(run)
     checkClients(run)
@@ -61,73 +63,49 @@ export async function play(db: Db, name: string, schedule: Schedule): Promise<Sc
   }
 }
 
-const pick = <T>(all: readonly T[], which: number): T | undefined => all[which % Math.max(1, all.length)]
+const accountOf = ({ accounts }: ScheduleRun, { auth }: { auth: number }): Account => pick(accounts, auth)!
 
-async function make(run: ScheduleRun, move: Move): Promise<void> {
-  const { db, simulation, accounts } = run
-  switch (move.do) {
-    case 'go':
-      return simulation.turns.release(move.places)
-    case 'ask':
-      return ask(run, move.asks)
-    case 'deliver':
-      return deliver(simulation, move.jobs, move.worker)
-    case 'lapse':
-      return simulation.dispatch.lapse(pick(simulation.dispatch.active(), move.which)?.id as CallId)
-    case 'again':
-      return simulation.dispatch.again(move.which)
-    case 'leave':
-      return leave(run, move.which)
-    case 'delete':
-      return remove(run, move.which)
-    case 'overdue look':
-      return lookOverdue(run, move.which)
-    case 'die':
-      return die(run, move)
-    case 'stop worker':
-      return simulation.stopWorker(pick(simulation.liveWorkers(), move.which))
-    case 'reconcile':
-      return reconcile(simulation, move.which)
-    case 'cut wire':
-      return cutWire(simulation, move.which)
-    case 'flush':
-      return simulation.flush()
-    case 'mend wire':
-      return void simulation.wire.mend()
-    case 'sweep grants':
-      return void (await expireGrants(db, 100))
-    case 'change prices':
-      return simulation.changePrices()
-    case 'audit':
-      return audit(run)
-    case 'pass':
-      return simulation.pass(
-        accounts.map(({ id }) => id),
-        move.seconds,
-        move.deadlines,
-      )
-    case 'enqueue':
-      return void (simulation.dispatch.fate = move.fate)
-    case 'grant':
-      return give(db, pick(accounts, move.auth)!, move.amount)
-    case 'deduct':
-      return take(db, pick(accounts, move.auth)!, move.amount)
-    case 'expire grant':
-      return void (await db('grants')
-        .where({ id: pick(pick(accounts, move.auth)!.grants, move.amount)! })
-        .update({ expires_at: db.raw('least(expires_at, now())') }))
-    case 'pass minute':
-      return passMinute(db, pick(accounts, move.auth)!)
-    case 'pass edge':
-      return passEdge(db, pick(accounts, move.auth)!)
-    case 'regroup':
-      return regroup(db, pick(accounts, move.auth)!)
-    case 'revoke key':
-      return void (await db('api_keys')
-        .where({ id: pick(pick(accounts, move.auth)!.keyIds, move.auth >> 1)! })
-        .update({ revoked_at: db.raw('coalesce(revoked_at, now())') }))
-  }
+const idsOf = ({ accounts }: ScheduleRun): AccountId[] => accounts.map(({ id }) => id)
+
+/** How each move is made. */
+const MAKE: Makers<Move, ScheduleRun> = {
+  go: ({ simulation }, { places }) => simulation.turns.release(places),
+  ask: (run, { asks }) => ask(run, asks),
+  deliver: ({ simulation }, { jobs, worker }) => deliver(simulation, jobs, worker),
+  lapse: ({ simulation: { dispatch } }, { which }) => dispatch.lapse(pick(dispatch.active(), which)?.id as CallId),
+  again: ({ simulation }, { which }) => simulation.dispatch.again(which),
+  leave: (run, { which }) => leave(run, which),
+  delete: (run, { which }) => remove(run, which),
+  'overdue look': (run, { which }) => lookOverdue(run, which),
+  die,
+  'stop worker': ({ simulation }, { which }) => simulation.stopWorker(pick(simulation.liveWorkers(), which)),
+  reconcile: ({ simulation }, { which }) => reconcile(simulation, which),
+  'cut wire': ({ simulation }, { which }) => cutWire(simulation, which),
+  flush: ({ simulation }) => simulation.flush(),
+  'mend wire': ({ simulation }) => simulation.wire.mend(),
+  'sweep grants': ({ db }) => expireGrants(db, 100),
+  'change prices': ({ simulation }) => simulation.changePrices(),
+  audit,
+  pass: (run, { seconds, deadlines }) => run.simulation.pass(idsOf(run), seconds, deadlines),
+  enqueue: ({ simulation }, { fate }) => (simulation.dispatch.fate = fate),
+  grant: (run, move) => give(run.db, accountOf(run, move), move.amount),
+  deduct: (run, move) => take(run.db, accountOf(run, move), move.amount),
+  'expire grant': (run, move) =>
+    run
+      .db('grants')
+      .where({ id: pick(accountOf(run, move).grants, move.amount)! })
+      .update({ expires_at: run.db.raw('least(expires_at, now())') }),
+  'pass minute': (run, move) => passMinute(run.db, accountOf(run, move)),
+  'pass edge': (run, move) => passEdge(run.db, accountOf(run, move)),
+  regroup: (run, move) => regroup(run.db, accountOf(run, move)),
+  'revoke key': (run, move) =>
+    run
+      .db('api_keys')
+      .where({ id: pick(accountOf(run, move).keyIds, move.auth >> 1)! })
+      .update({ revoked_at: run.db.raw('coalesce(revoked_at, now())') }),
 }
+
+const make = async (run: ScheduleRun, move: Move): Promise<unknown> => await MAKE[move.do](run, move as never)
 
 async function audit(run: ScheduleRun): Promise<void> {
   await expectBooksToBalance(run.db)
@@ -257,8 +235,8 @@ async function take(db: Db, { id: accountId }: Account, amount: number): Promise
 
 /** No more faults: from here on everything must end by itself. */
 async function heal(run: ScheduleRun): Promise<void> {
-  const { db, simulation, accounts } = run
-  const ids = accounts.map(({ id }) => id)
+  const { db, simulation } = run
+  const ids = idsOf(run)
   simulation.dispatch.fate = 'taken'
   simulation.wire.mend()
   if (simulation.liveWorkers().length === 0) await simulation.addWorker()

@@ -214,7 +214,7 @@ export class Upstream {
       },
       check: (ref, context) =>
         this.effect(process, `poll ${String(ref.id)}`, context.signal, () => this.check(String(ref.id))),
-      cancel: async () => {},
+      cancel: (ref, context) => this.effect(process, `cancel ${String(ref.id)}`, context.signal, () => {}),
     }
   }
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import type { Sandbox } from '../../../sandbox/server.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { untilEnded } from '../../support/crash.ts'
@@ -11,11 +10,8 @@ import { post, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import type { Installation, Kind, Program } from '../../../scripts/harness/installation.ts'
 import { seenWithin } from '../../../scripts/harness/until.ts'
-import { DEBTOR_CREDITS, Debtor } from './debtor.ts'
 import { inSoak } from '../scale.ts'
 import { checkOutcome } from './outcome.ts'
-import { Reader } from './readers.ts'
-import { heldBy, recoveriesOf } from './recoveries.ts'
 import { KINDS } from './requests.ts'
 import type { Sent } from './requests.ts'
 import { stepsOf } from './steps.ts'
@@ -38,21 +34,13 @@ export type StormOptions = {
   onKill?: (program: Program, crashAt: string) => void
 }
 
-/**
- * The results of a storm. `repaid`: credits of debt. `endings`: how many streams were cut or abandoned, by cause.
- * Recoveries in ms, by modality: from the kill of a worker until each call that it held was taken by another one, or
- * ended. `slowestStart`: how long a process took until it was up, at most, in ms.
- */
+/** The results of a storm. `steps`: at which processes were killed. */
 export type StormFigures = {
   kills: number
-  repaid: number
-  endings: Record<string, number>
   steps: Set<string>
   calls: number
   answered: number
   succeeded: number
-  recoveries: Record<Modality, number[]>
-  slowestStart: number
 }
 
 /**
@@ -65,28 +53,17 @@ export async function storm(town: Installation, sandbox: Sandbox, options: Storm
   await town.db.transaction((trx) => setLimitsOf(trx, account.id, { tokensPerMinute: 1_000_000_000 }))
   await changeKey(town.db, account.keyId, { tokensPerMinute: 1_000_000_000 })
   const storm = new Storm(town, account, options)
-  const url = () => storm.liveWeb()?.url
-  const debtor = new Debtor(town.db, await anAccount(town.db, DEBTOR_CREDITS), url)
-  const readers = await Reader.ofEach(town, sandbox, url)
-  await Promise.all([storm.rage(), ...[debtor, ...readers].map((one) => one.run(() => storm.raging))])
+  await storm.rage()
   const sent = await storm.calm()
   const calls = await untilEnded(town.db, account.id)
-  const repaid = await debtor.checkOutcome()
-  const interrupted = new Set(storm.dead.filter(({ kind }) => kind === 'worker').flatMap((one) => heldBy(one).ids))
-  const endings: Record<string, number> = {}
-  for (const reader of readers) endings[reader.ending.name] = await reader.checkOutcome(interrupted)
   await expectBooksToBalance(town.db)
   await checkOutcome(town, storm.webUrl(), account, sandbox, sent)
   return {
     kills: storm.dead.length,
-    repaid,
-    endings,
     steps: storm.steps,
     calls: calls.length,
     answered: sent.filter(({ reply }) => reply?.status === 200).length,
     succeeded: calls.filter(({ status }) => status === 'succeeded').length,
-    recoveries: recoveriesOf(storm.dead, [...storm.live.worker, ...storm.live.web], calls),
-    slowestStart: storm.slowestStart,
   }
 }
 
@@ -98,7 +75,6 @@ class Storm {
   private readonly planned: Record<Kind, number>
   private deletions = 0
   raging = true
-  slowestStart = 0
   private readonly town: Installation
   private readonly account: TestAccount
   private readonly options: StormOptions
@@ -204,10 +180,8 @@ class Storm {
 
   /** Waits until a process is up; false for one that was killed before. */
   private async isUp(program: Program): Promise<boolean> {
-    const launchedAt = performance.now()
     try {
       await program.up()
-      this.slowestStart = Math.max(this.slowestStart, performance.now() - launchedAt)
       this.live[program.kind].push(program)
       return true
     } catch (error) {

@@ -5,10 +5,9 @@ import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { endCalls, openCalls } from '../../../src/shared/calls/statements.ts'
 import type { AccountLimits, OutcomeRow } from '../../../src/shared/calls/statements.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, letLapse, opened, remainders, verbs, wordOf } from './opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 /** The outcomes of many requests in one statement. */
 async function outcomes(
@@ -39,12 +38,7 @@ async function countOf(db: Db, count: 'n_tup_upd' | 'idx_tup_fetch', table: stri
 }
 
 describe('a batch of calls in one statement', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks({ pool: 20 })
 
   it("answers in the order of the requests, each account's calls charged in their order", async () => {
     const [one, two] = [await anAccount(db, 100), await anAccount(db, 30)]

@@ -1,25 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
-import type { Calls } from '../../../src/shared/calls/calls.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, letLapse, opened, rowOf, verbs } from './opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 const failure = gatewayError('upstream_failed')
 
 describe('begin, submitted, requeue and renew', () => {
-  let db: Db
-  let calls: Calls
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-    calls = verbs(db)
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks()
+  const calls = verbs(db)
 
   it('count attempts, and say when an earlier one may have sent its request', async () => {
     const account = await anAccount(db, 100)

@@ -1,23 +1,18 @@
 import { expect } from 'chai'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import type { Period } from '../../../src/shared/identity/budgets.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, letWindowPass, opened, spent, verbs } from './opening.ts'
 import { withinOneDay } from '../../support/one-day.ts'
+import { useBooks } from '../../support/database.ts'
 
 describe('a mail about a budget', () => {
-  let db: Db
+  const db = useBooks()
   before(async () => {
     await withinOneDay()
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 5 })
   })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
 
   async function withBudget(credits: number, period: Period): Promise<TestAccount> {
     const account = await anAccount(db, 10_000)

@@ -4,26 +4,22 @@ import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { createKey } from '../../../src/shared/identity/api-keys.ts'
 import type { Period } from '../../../src/shared/identity/budgets.ts'
 import { findKey } from '../../../src/shared/identity/shown-key.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { CallId, KeyId } from '../../../src/shared/platform/ids.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { openCalls } from '../../../src/shared/calls/statements.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, letWindowPass, opened, spent, sweepCallsOf, verbs, wordOf } from './opening.ts'
 import { withinOneDay } from '../../support/one-day.ts'
+import { useBooks } from '../../support/database.ts'
 
 describe('the budget of a key, judged by the charge', () => {
-  let db: Db
+  const db = useBooks({ pool: 20 })
   before(async () => {
     await withinOneDay()
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
 
   async function limited(changes: KeyChanges, credits = 10_000): Promise<TestAccount> {
     const account = await anAccount(db, credits)

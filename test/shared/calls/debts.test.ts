@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
@@ -8,21 +7,15 @@ import { chatCost } from '../../../src/shared/terms/pricing.ts'
 import { endCalls } from '../../../src/shared/calls/statements.ts'
 import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
 import { expireGrants, grant, listEntries } from '../../../src/shared/ledger/ledger.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, letExpire, opened, remainders, verbs, wordOf } from './opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 const failure = gatewayError('upstream_failed')
 
 describe('debt', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks({ pool: 20 })
 
   /** An account with a balance of zero and this debt, from a call that cost twice its charge. */
   async function aDebtor(debt: number): Promise<TestAccount> {
@@ -236,12 +229,7 @@ describe('debt', () => {
 })
 
 describe('the requests of an account that Redis holds', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks({ pool: 20 })
 
   const bounded = () => verbs(db, 1_000_000, 1000)
   const bytesOf = async (id: AccountId): Promise<number> =>

@@ -1,26 +1,19 @@
 import { expect } from 'chai'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { GrantId } from '../../../src/shared/platform/ids.ts'
 import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import { expireGrants, listEntries, listGrants, reversePayment } from '../../../src/shared/ledger/ledger.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { aPaidPayment } from '../payments/fixture.ts'
 import { aResult, anOrder, letExpire, letPass, opened, remainders, verbs, wordOf } from './opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 const failure = gatewayError('upstream_failed')
 
 describe('a grant that has expired', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks()
 
   /** The entries of an account after its grants, as `kind amount = balance`, oldest first. */
   async function entriesOf({ id, grants }: TestAccount): Promise<string[]> {

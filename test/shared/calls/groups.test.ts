@@ -1,15 +1,10 @@
 import { expect } from 'chai'
-import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { anOrder, opened, rowOf, verbs, wordOf } from './opening.ts'
+import { useDb } from '../../support/database.ts'
 
 describe('the charge of an account in a group', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
-  })
-  after(() => db.destroy())
+  const db = useDb({ isOwn: true })
 
   const aMember = async (group: string | null) => {
     const account = await anAccount(db, 1000)

@@ -5,23 +5,16 @@ import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import type { KeyChanges } from '../../../src/shared/identity/key-limits.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { createKey } from '../../../src/shared/identity/api-keys.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { openCalls } from '../../../src/shared/calls/statements.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 describe('the limits of a key, judged by the charge', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks({ pool: 20 })
 
   async function limited(changes: KeyChanges, credits = 10_000): Promise<TestAccount> {
     const account = await anAccount(db, credits)

@@ -8,24 +8,19 @@ import { listMembers } from '../../../src/shared/identity/shown-member.ts'
 import type { Budget } from '../../../src/shared/identity/budgets.ts'
 import { openCalls } from '../../../src/shared/calls/statements.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aMember, anOrganisation, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestMember } from '../../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 import { aResult, anOrder, opened, spent, sweepCallsOf, verbs, wordOf } from './opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 describe('the budget of a member, judged by the charge', () => {
-  let db: Db
+  const db = useBooks({ pool: 20 })
   before(async () => {
     await withinOneDay()
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
 
   /** Another key of a member. */
   async function anotherKey(holder: TestMember, budget?: Budget): Promise<TestMember> {

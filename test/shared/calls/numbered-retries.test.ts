@@ -1,27 +1,18 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { claimCall } from '../../../src/shared/calls/numbered-retries.ts'
 import type { DeadProcess } from '../../../src/shared/calls/numbered-retries.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 import { anOrder, aResult, opened, verbs } from './opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 const HASH = 'ab'.repeat(32)
 
 describe('a retry of a call that is just being ended', () => {
-  let db: Db
-  let calls: Calls
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-    calls = verbs(db)
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks()
+  const calls = verbs(db)
 
   /** Ends a call, and looks for it after its row was locked and before its result is there. */
   async function claimWhileItEnds(
@@ -61,12 +52,7 @@ describe('a retry of a call that is just being ended', () => {
 })
 
 describe('equal requests that come together to calls that were left', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks()
 
   /** Opens calls of an account, and leaves them for longer than the moment in which an equal request is another one. */
   async function leftCalls(account: TestAccount, count: number): Promise<CallId[]> {

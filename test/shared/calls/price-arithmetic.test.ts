@@ -4,9 +4,8 @@ import { MAX_CALL_CREDITS, chatCharge, chatCost, mediaCost, shareOf } from '../.
 import { priceOfShown, shownPrice } from '../../../src/shared/terms/shown-price.ts'
 import type { MediaShape } from '../../../src/shared/terms/media-rows.ts'
 import type { CallPrice, ChatPrice, MediaPrice, Share, Tokens } from '../../../src/shared/terms/pricing.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { seed } from '../../crash/scale.ts'
+import { useDb } from '../../support/database.ts'
 
 /** Cases of each kind, all of one kind in one query. */
 const CASES = 5000
@@ -83,11 +82,7 @@ const MEDIA = `
   ORDER BY place`
 
 describe('the arithmetic of prices', function () {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 1 })
-  })
-  after(() => db.destroy())
+  const db = useDb({ pool: 1 })
 
   type Judged = { cost: string | null; unpriced?: boolean }
   const judge = async (query: string, cases: unknown[]): Promise<Judged[]> =>

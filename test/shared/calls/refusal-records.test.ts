@@ -1,24 +1,17 @@
 import { expect } from 'chai'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { RecordRefusal, Refusal } from '../../../src/shared/calls/refusal-records.ts'
 import { createRefusals } from '../../../src/shared/calls/refusal-records.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
+import { useDb } from '../../support/database.ts'
+import { useAccount } from '../../support/gateway.ts'
 
 describe('the records of refusals', () => {
-  let db: Db
-  let account: TestAccount
+  const db = useDb()
+  const account = useAccount({ db })
   let record: RecordRefusal
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     record = createRefusals(db)
-  })
-  after(() => db.destroy())
-  beforeEach(async () => {
-    account = await anAccount(db)
   })
 
   const refusal = (changes: Partial<Refusal> = {}): Refusal => ({

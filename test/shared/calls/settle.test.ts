@@ -1,23 +1,14 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import type { Calls } from '../../../src/shared/calls/calls.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import { aResult, letExpire, movements, opened, remainders, rowOf, verbs } from './opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 const failure = gatewayError('upstream_failed')
 
 describe('the settlement of a call', () => {
-  let db: Db
-  let calls: Calls
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-    calls = verbs(db)
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks()
+  const calls = verbs(db)
 
   it('moves nothing if the estimate was right', async () => {
     const account = await anAccount(db, 100)

@@ -5,16 +5,15 @@ import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { openCalls } from '../../../src/shared/calls/statements.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { Tokens } from '../../../src/shared/terms/pricing.ts'
 import { chatCost } from '../../../src/shared/terms/pricing.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 const PRICE = { input: 1, output: 1, perTokens: 1, minimum: 1 }
 
@@ -35,12 +34,7 @@ const settle = (calls: Calls, id: CallId, tokens: Tokens) =>
   calls.settle(id, 'chat', { ...aResult(chatCost(PRICE, tokens)), tokens })
 
 describe('the tokens of a minute, judged by the charge', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks({ pool: 20 })
 
   const limit = (account: TestAccount, tokensPerMinute: number | null) =>
     db.transaction((trx) => setLimitsOf(trx, account.id, { tokensPerMinute }))

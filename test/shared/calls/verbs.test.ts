@@ -1,10 +1,6 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import {
   aResult,
@@ -19,18 +15,13 @@ import {
   verbs,
   wordOf,
 } from './opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 const failure = gatewayError('upstream_failed')
 
 describe('the verbs of a call', () => {
-  let db: Db
-  let calls: Calls
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-    calls = verbs(db)
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks()
+  const calls = verbs(db)
 
   describe('open', () => {
     it('burns what expires first, then the oldest, then what never expires', async () => {

@@ -1,32 +1,20 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { deleteVideo, deletedWithMedia, findVideo, listVideos } from '../../../src/shared/calls/videos.ts'
 import { readState } from '../../../src/shared/reports/call-records.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { aResult, movements, opened, verbs } from './opening.ts'
+import { useBooks } from '../../support/database.ts'
+import { useAccount } from '../../support/gateway.ts'
 
 const CREDITS = 10
 const ROUNDS = 60
 
 describe('videos in the database', () => {
-  let db: Db
-  let calls: Calls
-  let account: TestAccount
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-    calls = verbs(db)
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
-  beforeEach(async () => {
-    account = await anAccount(db, 100_000)
-  })
+  const db = useBooks()
+  const calls = verbs(db)
+  const account = useAccount({ db }, 100_000)
 
   const holder = () => ({ accountId: account.id, userId: account.userId })
   const video = (shape = {}): Promise<CallId> => opened(calls, account, CREDITS, { modality: 'video', measured: shape })

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import { forgetVersions } from '../../support/catalogue.ts'
-import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { sandboxCatalogue } from '../../../scripts/harness/harness.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Application, Applied } from '../../../src/shared/operators/catalogue-changes.ts'
@@ -10,9 +9,9 @@ import type { CatalogueHolder } from '../../../src/shared/catalogue/holder.ts'
 import { UnusableVersion, holdCatalogue } from '../../../src/shared/catalogue/holder.ts'
 import { listVersions, readVersion, storeVersion } from '../../../src/shared/catalogue/versions.ts'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { createLog } from '../../../src/shared/platform/process/log.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
+import { useDb } from '../../support/database.ts'
 
 const image = (credits: number, id = 'sandbox-image') => ({
   id,
@@ -25,11 +24,7 @@ const image = (credits: number, id = 'sandbox-image') => ({
 const content = (...models: object[]) => ({ ...sandboxCatalogue('http://127.0.0.1:9'), models })
 
 describe('the versions of the catalogue', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-  })
-  after(() => db.destroy())
+  const db = useDb({ isOwn: true })
   afterEach(() => forgetVersions(db))
 
   const apply = (given: unknown, more: Partial<Application> = {}): Promise<Applied> =>

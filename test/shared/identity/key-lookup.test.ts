@@ -4,20 +4,15 @@ import { newSecret, revokeKey, rotateKey } from '../../../src/shared/identity/ap
 import { createKeyLookup } from '../../../src/shared/identity/key-lookup.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { openCalls } from '../../../src/shared/calls/statements.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { anOrder } from '../calls/opening.ts'
+import { useDb } from '../../support/database.ts'
 
 describe('the keys of simultaneous requests', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
-  })
-  after(() => db.destroy())
+  const db = useDb()
 
   it('are each judged for the address of their own request, however often they are asked for', async () => {
     const [first, second] = [await anAccount(db), await anAccount(db)]
@@ -45,11 +40,7 @@ describe('the keys of simultaneous requests', () => {
 })
 
 describe('a recent holder', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
-  })
-  after(() => db.destroy())
+  const db = useDb()
 
   it('is remembered for one second after a look-up, for the address of that look-up alone', async () => {
     const account = await anAccount(db)
@@ -83,11 +74,7 @@ describe('a recent holder', () => {
 })
 
 describe('whether a key is valid', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
-  })
-  after(() => db.destroy())
+  const db = useDb()
 
   /** Which of its first secret and of the ones after it are good, of a key that was changed so. */
   const CASES: [what: string, change: (account: TestAccount) => Promise<unknown>, good: boolean[]][] = [

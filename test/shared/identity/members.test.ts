@@ -8,16 +8,12 @@ import { actFor, findSession, openSession } from '../../../src/shared/identity/s
 import { findUser } from '../../../src/shared/identity/users.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
-import { aPerson, logIn, startConsole } from '../../support/console.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
+import { aPerson, logIn, useConsole } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
 import { aGrant } from '../../../scripts/harness/factories.ts'
 
 describe('the members of accounts', () => {
-  let web: TestConsole
-  before(async () => {
-    web = await startConsole()
-  })
-  after(() => web.stop())
+  const web = useConsole()
 
   const accountOf = ({ id }: Person): AccountId => parseId('account', id)!
   const userOf = async (person: Person): Promise<UserId> => (await ownerOf(web.db, accountOf(person)))!

@@ -2,30 +2,28 @@ import { expect } from 'chai'
 import { setLimitsOf } from '../../../src/shared/identity/account-limits.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { setMemberBudget } from '../../../src/shared/identity/member-changes.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { chatCost } from '../../../src/shared/terms/pricing.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import { audit, auditActive } from '../../../src/shared/ledger/audit.ts'
 import { deduct } from '../../../src/shared/ledger/deductions.ts'
-import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, mailboxes } from '../../../scripts/harness/factories.ts'
 import { createCode, redeemCode } from '../../../src/shared/payments/codes.ts'
 import { FALSIFICATIONS } from './falsifications.ts'
 import type { Scene } from './falsification.ts'
 import { aResult, opened, verbs } from '../calls/opening.ts'
 import { aPaidPayment } from '../payments/fixture.ts'
+import { useDb } from '../../support/database.ts'
 
 /** The price of the chat, in which each count has its own. */
 const PRICE = { input: 5, cachedInput: 1, cacheWrite: 7, output: 20, perCall: 2, perTokens: 100, minimum: 1 }
 
 describe('the audit', () => {
   // A database of its own: what is falsified here would be a breach for other tests.
-  let db: Db
+  const db = useDb({ isOwn: true })
   let scene: Scene
   before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     // Check constraints prevent most of this, so they are dropped here, as a careless operator might.
     await db.raw(`
       DO $$ DECLARE drop_one text; BEGIN
@@ -35,7 +33,6 @@ describe('the audit', () => {
       END $$;
       ALTER DOMAIN credits DROP CONSTRAINT credits_not_negative`)
   })
-  after(() => db.destroy())
 
   beforeEach(async () => {
     const calls = verbs(db)

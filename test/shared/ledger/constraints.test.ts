@@ -1,14 +1,12 @@
 import { expect } from 'chai'
-import type { Db, Trx } from '../../../src/shared/platform/postgres/db.ts'
+import type { Trx } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
-import type { Calls } from '../../../src/shared/calls/calls.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../calls/opening.ts'
+import { useBooks } from '../../support/database.ts'
+import { useAccount } from '../../support/gateway.ts'
 
 const UNIQUE = '23505'
 const CHECK = '23514'
@@ -16,18 +14,9 @@ const CHECK = '23514'
 type Entry = { call_id?: CallId | null; grant_id?: string; kind: string; amount: number; account_id?: string }
 
 describe('the database itself', () => {
-  let db: Db
-  let calls: Calls
-  let account: TestAccount
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
-    calls = verbs(db)
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
-  beforeEach(async () => {
-    account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30 }])
-  })
+  const db = useBooks()
+  const calls = verbs(db)
+  const account = useAccount({ db }, [{ amount: 30, days: 1 }, { amount: 30 }])
 
   /** Tries something that must be impossible. Returns the constraint or the code that refused it. */
   async function refusal(work: (trx: Trx) => Promise<unknown>): Promise<string> {
@@ -65,87 +54,70 @@ describe('the database itself', () => {
       })
     }
 
-  it('refuses a second charge of a call on the same grant and on another', async () => {
-    const id = await opened(calls, account, 10)
-    expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10 }))).to.equal('ledger_entries_once_per_call')
-    expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10, grant_id: account.grants[1] }))).to.equal(
-      'ledger_entries_match_calls',
-    )
-  })
+  const ONCE = 'ledger_entries_once_per_call'
+  const MATCH = 'ledger_entries_match_calls'
+  const NEEDED = 'ledger_entries_call_where_needed'
+  const OWN = 'ledger_entries_grant_of_the_account'
+  const settle = (id: CallId, cost: number) => calls.settle(id, 'image', aResult(cost))
 
-  it('refuses a second settlement of a call, and a settlement of one that has not succeeded', async () => {
-    const id = await opened(calls, account, 10)
-    expect(await refusal(write({ call_id: id, kind: 'settlement', amount: 4 }))).to.equal('ledger_entries_match_calls')
-    await calls.settle(id, 'image', aResult(4))
-    expect(await refusal(write({ call_id: id, kind: 'settlement', amount: 4 }))).to.equal(
-      'ledger_entries_once_per_call',
-    )
-    expect(await refusal(write({ call_id: id, kind: 'settlement', amount: -4, grant_id: account.grants[1] }))).to.equal(
-      'ledger_entries_match_calls',
-    )
-  })
+  /** What is written about a call of 10 credits that is open, or was ended so, and which constraint refuses it. */
+  const REFUSED: [title: string, end: ((id: CallId) => unknown) | null, entry: Omit<Entry, 'call_id'>, by: string][] = [
+    ['a second charge of a call', null, { kind: 'charge', amount: -10 }, ONCE],
+    ['a settlement of a call that has not succeeded', null, { kind: 'settlement', amount: 4 }, MATCH],
+    ['a second settlement', (id) => settle(id, 4), { kind: 'settlement', amount: 4 }, ONCE],
+    ['a refund of a call that has not failed', null, { kind: 'refund', amount: 10 }, MATCH],
+    [
+      'a second refund',
+      (id) => calls.refund(id, gatewayError('upstream_failed')),
+      { kind: 'refund', amount: 10 },
+      ONCE,
+    ],
+    ['a refund of a call that is settled', (id) => settle(id, 10), { kind: 'refund', amount: 10 }, MATCH],
+    ['a grant of a call', null, { kind: 'grant', amount: 1 }, NEEDED],
+    ['an expiry of a call', null, { kind: 'expiry', amount: -1 }, NEEDED],
+    ['an adjustment of a call', null, { kind: 'adjustment', amount: -1 }, NEEDED],
+    ['a collection of a call', null, { kind: 'collection', amount: -1 }, NEEDED],
+  ]
+  for (const [title, end, entry, by] of REFUSED)
+    it(`refuses ${title}`, async () => {
+      const id = await opened(calls, account, 10)
+      await end?.(id)
+      expect(await refusal(write({ call_id: id, ...entry }))).to.equal(by)
+    })
 
-  it('refuses a second refund of a call, and a refund of one that has not failed', async () => {
-    const id = await opened(calls, account, 40)
-    expect(await refusal(write({ call_id: id, kind: 'refund', amount: 30 }))).to.equal('ledger_entries_match_calls')
-    await calls.refund(id, gatewayError('upstream_failed'))
-    expect(await refusal(write({ call_id: id, kind: 'refund', amount: 30 }))).to.equal('ledger_entries_once_per_call')
-  })
-
-  it('refuses to settle and refund one call', async () => {
+  it('refuses a second charge or settlement of a call on another grant', async () => {
     const id = await opened(calls, account, 10)
-    await calls.settle(id, 'image', aResult(10))
-    expect(await refusal(write({ call_id: id, kind: 'refund', amount: 10 }))).to.equal('ledger_entries_match_calls')
+    const other = { call_id: id, grant_id: account.grants[1] }
+    expect(await refusal(write({ ...other, kind: 'charge', amount: -10 }))).to.equal(MATCH)
+    await settle(id, 4)
+    expect(await refusal(write({ ...other, kind: 'settlement', amount: -4 }))).to.equal(MATCH)
   })
 
   it('refuses a refund of more than the call took from that grant, even if the sums are right', async () => {
     const id = await opened(calls, account, 40)
-    expect(
-      await refusal(async (trx) => {
-        await trx('calls').where({ id }).update({
-          status: 'failed',
-          credits: 0,
-          http_status: 502,
-          error_type: 'upstream_failed',
-          finished_at: trx.fn.now(),
-        })
-        await write({ call_id: id, kind: 'refund', amount: 40 })(trx)
-      }),
-    ).to.equal('ledger_entries_return_at_most_the_charge')
+    const failed = { status: 'failed', credits: 0, http_status: 502, error_type: 'upstream_failed' }
+    const tooMuch = async (trx: Trx): Promise<void> => {
+      await trx('calls')
+        .where({ id })
+        .update({ ...failed, finished_at: trx.fn.now() })
+      await write({ call_id: id, kind: 'refund', amount: 40 })(trx)
+    }
+    expect(await refusal(tooMuch)).to.equal('ledger_entries_return_at_most_the_charge')
   })
 
-  it('refuses entries of calls that do not exist, and charges without a call', async () => {
-    expect(await refusal(write({ call_id: newId('call'), kind: 'charge', amount: -1 }))).to.equal(
-      'ledger_entries_match_calls',
-    )
-    for (const [kind, amount] of [
-      ['charge', -1],
-      ['settlement', 1],
-      ['refund', 1],
-    ] as const) {
-      expect(await refusal(write({ kind, amount })), kind).to.equal('ledger_entries_call_where_needed')
-    }
-    const id = await opened(calls, account, 10)
-    for (const [kind, amount] of [
-      ['grant', 1],
-      ['expiry', -1],
-      ['adjustment', -1],
-      ['collection', -1],
-    ] as const) {
-      expect(await refusal(write({ call_id: id, kind, amount })), kind).to.equal('ledger_entries_call_where_needed')
-    }
-  })
-
-  it("refuses entries over another account's grant or call, and over a grant that does not exist", async () => {
+  it("refuses entries that lack their call, or name one or a grant that is another account's or nobody's", async () => {
     const other = await anAccount(db, 100)
-    const id = await opened(calls, other, 10)
-    expect(await refusal(write({ kind: 'grant', amount: 1, grant_id: other.grants[0] }))).to.equal(
-      'ledger_entries_grant_of_the_account',
-    )
-    expect(await refusal(write({ kind: 'grant', amount: 1, grant_id: newId('grant') }))).to.equal(
-      'ledger_entries_grant_of_the_account',
-    )
-    expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10 }))).to.equal('ledger_entries_match_calls')
+    const foreign = await opened(calls, other, 10)
+    const entries: [Entry, string][] = [
+      [{ kind: 'charge', amount: -1 }, NEEDED],
+      [{ kind: 'settlement', amount: 1 }, NEEDED],
+      [{ kind: 'refund', amount: 1 }, NEEDED],
+      [{ call_id: newId('call'), kind: 'charge', amount: -1 }, MATCH],
+      [{ call_id: foreign, kind: 'charge', amount: -10 }, MATCH],
+      [{ kind: 'grant', amount: 1, grant_id: other.grants[0] }, OWN],
+      [{ kind: 'grant', amount: 1, grant_id: newId('grant') }, OWN],
+    ]
+    for (const [entry, by] of entries) expect(await refusal(write(entry)), JSON.stringify(entry)).to.equal(by)
   })
 
   it('refuses two entries with one number, and numbers below one', async () => {

@@ -1,23 +1,18 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import type { Deducted } from '../../../src/shared/ledger/deductions.ts'
 import { listEntries } from '../../../src/shared/ledger/ledger.ts'
 import { deductCredits } from '../../../src/shared/operators/changes.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { opened, remainders, verbs } from '../calls/opening.ts'
+import { useDb } from '../../support/database.ts'
 
 describe('a deduction', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-  })
-  after(() => db.destroy())
+  const db = useDb()
 
   const take = (accountId: AccountId, amount: number, more: { mayOwe?: boolean; key?: string; reason?: string } = {}) =>
     db.transaction((trx) =>

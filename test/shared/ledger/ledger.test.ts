@@ -1,19 +1,12 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import { expireGrants, grant, listEntries, listGrants } from '../../../src/shared/ledger/ledger.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import { aResult, letExpire, opened, remainders, spendableCredits, verbs } from '../calls/opening.ts'
+import { useBooks } from '../../support/database.ts'
 
 describe('the ledger', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks()
 
   it('adds a grant to the balance, with an entry that has its origin', async () => {
     const account = await anAccount(db)

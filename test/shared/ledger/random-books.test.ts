@@ -1,16 +1,15 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aGrant, anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, letExpire, letPass, outstandingOf, remainders, verbs } from '../calls/opening.ts'
+import { useBooks } from '../../support/database.ts'
+import { oneOf } from '../../crash/simulator.ts'
 
 /** `revived`: when it expires if something comes back past its time; null: too late for that, or it never expired. */
 type Grant = { left: number; expires: number; expiredOnce: boolean; revived: number | null }
@@ -67,45 +66,19 @@ type Step =
   | { do: 'expire'; grant: number }
   | { do: 'deduct'; amount: number; mayOwe: boolean }
 
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('open' as const), amount: fc.integer({ min: 0, max: 40 }) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('settle' as const),
-      call: fc.nat(20),
-      cost: fc.integer({ min: 0, max: 120 }),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('refund' as const), call: fc.nat(20) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      do: fc.constant('grant' as const),
-      amount: fc.integer({ min: 1, max: 50 }),
-      days: fc.option(fc.integer({ min: 2, max: 9 })),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('expire' as const), grant: fc.nat(5) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('deduct' as const),
-      amount: fc.integer({ min: 1, max: 60 }),
-      mayOwe: fc.boolean(),
-    }),
-  },
+const step = oneOf<Step>(
+  [5, ['open'], { amount: fc.integer({ min: 0, max: 40 }) }],
+  [3, ['settle'], { call: fc.nat(20), cost: fc.integer({ min: 0, max: 120 }) }],
+  [3, ['refund'], { call: fc.nat(20) }],
+  [2, ['grant'], { amount: fc.integer({ min: 1, max: 50 }), days: fc.option(fc.integer({ min: 2, max: 9 })) }],
+  [1, ['expire'], { grant: fc.nat(5) }],
+  [1, ['deduct'], { amount: fc.integer({ min: 1, max: 60 }), mayOwe: fc.boolean() }],
 )
 
 const failure = gatewayError('upstream_failed')
 
 describe('the books under any sequence of movements', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks()
 
   async function addGrant(model: Model, account: TestAccount, amount: number, days: number | null): Promise<void> {
     account.grants.push(await aGrant(db, account.id, { amount, ...(days !== null && { days }) }))

@@ -1,21 +1,14 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { ownerOf } from '../../../src/shared/identity/members.ts'
 import type { NewCode } from '../../../src/shared/payments/codes.ts'
 import { createCode, disableCode, listCodes, redeemCode } from '../../../src/shared/payments/codes.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf, mailboxes } from '../../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
+import { useBooks } from '../../support/database.ts'
 
 describe('redemption codes', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks()
 
   const aCode = (more: Partial<NewCode> = {}) =>
     createCode(db, null, { credits: 7, maxUses: 10, expiresAt: null, creditsExpireAt: null, note: null, ...more })

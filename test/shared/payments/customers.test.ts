@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { Obstacle } from '../../../src/shared/operators/changes.ts'
 import { deleteAccount } from '../../../src/shared/operators/changes.ts'
 import { dueForgetting, forgetCustomer, undecidedPayments } from '../../../src/shared/payments/forgetting.ts'
@@ -7,32 +6,21 @@ import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
 import { dropCard, saveCustomer } from '../../../src/shared/payments/customers.ts'
 import { billingOf, changeSettings } from '../../../src/shared/payments/settings.ts'
 import { processDueOrder } from '../../../src/shared/payments/due-orders.ts'
-import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf, proveAddress } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import type { PaymentFixture } from './fixture.ts'
-import { paymentFixture, PACK, WEBHOOK_SECRET, anOrder } from './fixture.ts'
+import { usePayments, PACK, WEBHOOK_SECRET, anOrder } from './fixture.ts'
 import type { ApiError } from '../../../src/shared/platform/errors.ts'
 import { cancelOrder, cancelUnpaid } from '../../../src/shared/payments/cancel.ts'
 import { checkOrder } from '../../../src/shared/payments/check.ts'
 import { startCheckout } from '../../../src/shared/payments/checkout.ts'
 import type { PaymentDeps } from '../../../src/shared/payments/deps.ts'
 import { providerOf } from '../../../src/shared/payments/deps.ts'
+import { useBooks } from '../../support/database.ts'
 
 describe('customers, cards and unpaid orders', () => {
-  let db: Db
-  let fixture: PaymentFixture
+  const db = useBooks({ isOwn: true })
+  const fixture = usePayments(db)
   let account: TestAccount
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
-    fixture = await paymentFixture(db)
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(async () => {
-    await fixture.stop()
-    await db.destroy()
-  })
   beforeEach(async () => {
     account = await anAccount(db)
     await proveAddress(db, account)

@@ -1,31 +1,19 @@
 import { expect } from 'chai'
 import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { PaymentStatus } from '../../../src/shared/payments/orders.ts'
 import { billingOf, changeSettings, noticeLowBalances } from '../../../src/shared/payments/settings.ts'
 import { demandTopUp, dueTopUps, topUp } from '../../../src/shared/payments/top-ups.ts'
-import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf, proveAddress } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { aResult, opened, spent, verbs } from '../calls/opening.ts'
-import type { PaymentFixture } from './fixture.ts'
-import { paymentFixture } from './fixture.ts'
+import { usePayments } from './fixture.ts'
+import { useBooks } from '../../support/database.ts'
 
 describe('top-ups and mails by funds', () => {
-  let db: Db
-  let fixture: PaymentFixture
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
-    fixture = await paymentFixture(db)
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(async () => {
-    await fixture.stop()
-    await db.destroy()
-  })
+  const db = useBooks({ isOwn: true })
+  const fixture = usePayments(db)
 
   const PACK = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 50 }
   const catalogue = { packs: [PACK], topUp: null } as unknown as Catalogue

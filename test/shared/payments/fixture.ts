@@ -13,6 +13,7 @@ import { checkOrder } from '../../../src/shared/payments/check.ts'
 import type { NewOrder, PaymentRow } from '../../../src/shared/payments/orders.ts'
 import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
 import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
+import { useFor } from '../../support/gateway.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
 
 export const WEBHOOK_SECRET = 'whsec_of_the_tests'
@@ -54,6 +55,13 @@ export type PaymentFixture = {
   buy: (account: AccountId, terms?: OrderTerms, keep?: boolean) => Promise<PaymentRow>
   stop: () => Promise<void>
 }
+
+/** The payments of a suite. */
+export const usePayments = (db: Db): PaymentFixture =>
+  useFor(
+    () => paymentFixture(db),
+    ({ stop }) => stop(),
+  )
 
 export async function paymentFixture(db: Db): Promise<PaymentFixture> {
   const sandbox = await createSandbox({})

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
@@ -12,25 +11,14 @@ import { refundableOf } from '../../../src/shared/payments/decide.ts'
 import { remainingOfPayment } from '../../../src/shared/ledger/ledger.ts'
 import { refundPayment } from '../../../src/shared/payments/refunds.ts'
 import { processDueOrder } from '../../../src/shared/payments/due-orders.ts'
-import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf, debtOf, proveAddress } from '../../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { opened, verbs } from '../calls/opening.ts'
-import type { PaymentFixture } from './fixture.ts'
-import { PACK, paymentFixture } from './fixture.ts'
+import { PACK, usePayments } from './fixture.ts'
+import { useBooks } from '../../support/database.ts'
 
 describe('payments at Stripe', () => {
-  let db: Db
-  let fixture: PaymentFixture
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
-    fixture = await paymentFixture(db)
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(async () => {
-    await fixture.stop()
-    await db.destroy()
-  })
+  const db = useBooks({ isOwn: true })
+  const fixture = usePayments(db)
 
   describe('payments', () => {
     const movements = async (id: string) => {

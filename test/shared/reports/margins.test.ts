@@ -5,23 +5,22 @@ import { marginCsv } from '../../../src/shared/reports/margin-csv.ts'
 import { marginsByDay } from '../../../src/shared/reports/margins.ts'
 import type { MarginRow } from '../../../src/shared/reports/margins.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 import { storeVersion } from '../../../src/shared/catalogue/versions.ts'
 import { aResult, opened, verbs } from '../calls/opening.ts'
+import { useDb } from '../../support/database.ts'
 
 const HEADER = 'day,model,upstream,calls,credits,revenue_micro_usd,cost_micro_usd,calls_of_unknown_cost'
 
 describe('the margins of calls', () => {
   // A database of its own: they are those of all accounts.
-  let db: Db
+  const db = useDb({ isOwn: true })
   let today: string
   before(async () => {
     await withinOneDay()
     today = new Date().toISOString().slice(0, 10)
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     const calls = verbs(db)
     const account = await anAccount(db, 10_000)
     const ended = async (model: string, upstream: string, costMicroUsd: number | null) => {
@@ -42,7 +41,6 @@ describe('the margins of calls', () => {
     await calls.refund(await opened(calls, account, 40, { model: 'a' }), gatewayError('upstream_failed'))
     await opened(calls, account, 40, { model: 'a' })
   })
-  after(() => db.destroy())
 
   const margins = (worth: number | null): Promise<MarginRow[]> => marginsByDay(db, { from: today, to: today }, worth)
   const report = (options: Record<string, string> = {}) => reportCommands[0]!.run(db, [], options)

@@ -1,21 +1,16 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { CallStatus, Verb } from '../../../src/shared/terms/lifecycle.ts'
 import { CALL_STATUSES, TRANSITIONS, hasEnded } from '../../../src/shared/terms/lifecycle.ts'
 import { createRefusals } from '../../../src/shared/calls/refusal-records.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, letLapse, opened, rowOf, verbs } from '../calls/opening.ts'
+import { useDb } from '../../support/database.ts'
 
 describe('the table of transitions', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
-  })
-  after(() => db.destroy())
+  const db = useDb()
 
   it('ends in succeeded, failed and rejected, which no transition leaves', () => {
     expect(CALL_STATUSES.filter(hasEnded)).to.deep.equal(['succeeded', 'failed', 'rejected'])

@@ -11,13 +11,12 @@ import { LISTED_TYPES, OPERATOR_TYPES } from '../../../src/shared/webhooks/types
 import { deleteOldDeliveries, deleteWebhooksOf, emitGrantEvents } from '../../../src/shared/webhooks/deliveries.ts'
 import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
 import { createWebhook, deleteWebhook, makeCallbackSecret } from '../../../src/shared/webhooks/webhooks.ts'
-import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aGrant, aMember, anAccount, anOrganisation } from '../../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 import { aResult, opened, spent, verbs } from '../calls/opening.ts'
 import { aHouse } from './house.ts'
+import { useBooks } from '../../support/database.ts'
 
 const SECRET = 'a secret of the tests, long enough for it'
 const box = createSecretBox({ APP_SECRET: SECRET })
@@ -27,12 +26,7 @@ const EVERY_TYPE = LISTED_TYPES.filter((type) => type !== 'chat')
 const FAILURE = gatewayError('upstream_failed')
 
 describe('an event', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 5 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks({ isOwn: true })
 
   const aWebhook = (account: TestAccount, types: readonly string[] = EVERY_TYPE) =>
     createWebhook(db, box, account.id, { url: 'https://receiver.example/events', types })

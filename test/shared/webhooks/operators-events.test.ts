@@ -6,11 +6,10 @@ import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { createLog } from '../../../src/shared/platform/process/log.ts'
 import type { WorkerDeps } from '../../../src/workers/deps.ts'
 import { reconcileCalls } from '../../../src/workers/reconciler.ts'
-import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { letLapse, opened, verbs } from '../calls/opening.ts'
 import { aHouse } from './house.ts'
+import { useBooks } from '../../support/database.ts'
 
 /** A reconciler beside a queue that has forgotten every job. */
 const reconciling = (db: Db) =>
@@ -23,12 +22,7 @@ const reconciling = (db: Db) =>
   }) as unknown as WorkerDeps
 
 describe("an event of the operators'", () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 5 })
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks({ isOwn: true })
 
   it('of a call that the reconciler refunds is told to the operators, in the transaction that refunds it', async () => {
     const house = await aHouse(db)

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import type { WebhookId } from '../../../src/shared/platform/ids.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { createSecretBox, shownSecret } from '../../../src/shared/webhooks/secrets.ts'
 import {
   createWebhook,
@@ -10,18 +9,14 @@ import {
   rotateWebhook,
   showCallbackSecret,
 } from '../../../src/shared/webhooks/webhooks.ts'
-import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
+import { useDb } from '../../support/database.ts'
 
 const SECRET = 'a secret of the tests, long enough for it'
 const box = createSecretBox({ APP_SECRET: SECRET })
 
 describe('a signing secret', () => {
-  let db: Db
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 5 })
-  })
-  after(() => db.destroy())
+  const db = useDb({ isOwn: true })
 
   it('rests encrypted, for its own webhook, and anew when APP_SECRET is replaced', async () => {
     const account = await anAccount(db)

@@ -2,6 +2,7 @@
 import { startMailbox } from '../../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../../scripts/harness/mailbox.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
+import { useFor } from '../../../support/gateway.ts'
 import { aPerson, consoleConfig, startConsole, startMailWorker } from '../../../support/console.ts'
 import type { Person, TestConsole } from '../../../support/console.ts'
 
@@ -25,7 +26,7 @@ export type MailConsole = {
   stop: () => Promise<void>
 }
 
-export async function startMailConsole(): Promise<MailConsole> {
+async function startMailConsole(): Promise<MailConsole> {
   const mailbox = await startMailbox()
   const config = await consoleConfig({ SMTP_URL: mailbox.url, MAIL_RATE_LIMIT: '5', TRUST_PROXY: '1' })
   const web = await startConsole(config)
@@ -74,3 +75,6 @@ export async function startMailConsole(): Promise<MailConsole> {
     },
   }
 }
+
+/** The mailing console of a suite. */
+export const useMailing = (): MailConsole => useFor(startMailConsole, ({ stop }) => stop())

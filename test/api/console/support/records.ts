@@ -13,6 +13,7 @@ import type { TestWeb } from '../../../../scripts/harness/harness.ts'
 import { anAccount } from '../../../../scripts/harness/factories.ts'
 import type { TestGrant } from '../../../../scripts/harness/factories.ts'
 import type { Client, Described } from '../../support/described.ts'
+import { useFor } from '../../../support/gateway.ts'
 import { describedClient, readDescribed } from '../../support/described.ts'
 
 /** A web process whose answers are held against its own document. */
@@ -43,6 +44,9 @@ export async function startDescribed(): Promise<DescribedWeb> {
   }
   return { ...web, described, signIn, signedIn }
 }
+
+/** The described web process of a suite. */
+export const useDescribed = (): DescribedWeb => useFor(startDescribed, ({ stop }) => stop())
 
 /** How a call is made. `end` null leaves it queued; `at` changes when it was accepted. */
 export type MadeCall = {

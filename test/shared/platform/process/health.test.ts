@@ -1,19 +1,14 @@
 import { expect } from 'chai'
-import { startTestWeb } from '../../../../scripts/harness/harness.ts'
-import type { TestWeb } from '../../../../scripts/harness/harness.ts'
 import { connectTestDb } from '../../../../scripts/harness/database.ts'
 import { connectProducer } from '../../../../src/shared/platform/redis/redis.ts'
 import { readServices } from '../../../../src/shared/platform/process/health.ts'
 import { missingSchema } from '../../../../migrations/index.ts'
 import { SchemaGate } from '../../../../src/shared/platform/postgres/schema.ts'
 import { until } from '../../../../scripts/harness/until.ts'
+import { useWeb } from '../../../support/gateway.ts'
 
 describe('the readiness of a process', () => {
-  let web: TestWeb
-  before(async () => {
-    web = await startTestWeb()
-  })
-  after(() => web.stop())
+  const web = useWeb()
 
   it('asks for a write once a second, however many ask', async () => {
     const db = connectTestDb({ ...web.config, DATABASE_POOL: 4 })
