@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import { CHAT, callOf, countsOf, movementsOf, prompted, recordOf } from '../../scripts/harness/calling.ts'
-import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { post } from '../../scripts/harness/http.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
@@ -199,7 +198,7 @@ describe('a chat with a list of models', () => {
   })
 
   it('is refused before the charge where its list is not valid, which names the field and the model', async () => {
-    const limited = await anAccount(gateway.db, 1000)
+    const limited = await gateway.account(1000)
     await changeKey(gateway.db, limited.keyId, { models: ['plain'] })
     const refused = async (fields: Fields, path = CHAT, of = account): Promise<string> => {
       const { status, json } = await ask(fields, path, {}, of)

@@ -8,7 +8,7 @@ const NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 describe('the security headers', () => {
   const web = useWeb()
 
-  const headersOf = async (method: string, path: string, from = web) =>
+  const headersOf = async (method: string, path: string, from: { url: string } = web) =>
     (await send(method, `${from.url}${path}`)).headers
 
   it('of every answer that is not a page forbid loading, framing, type sniffing and referrers', async () => {
