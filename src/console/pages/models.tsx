@@ -4,11 +4,12 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { t } from '../language/language.ts'
 import type { ModelEntry, ModelLatency } from '../api/endpoints.ts'
 import { getModelLatency, getModels } from '../api/endpoints.ts'
 import { Copy, Empty, ErrorMessage, Fact, Loading, Page } from '../parts/basics.tsx'
 import { PLAYED } from '../api/call-forms.ts'
-import { MODALITY_CHOICES, MODALITY_WORDS, credits, duration, number } from '../parts/format.ts'
+import { MODALITY_CHOICES, credits, duration, number } from '../parts/format.ts'
 import { Choice, Field } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
@@ -133,7 +134,7 @@ const TryIt = ({ model: { id, modality } }: { model: ModelEntry }) =>
 /** The kind of a model, and the id to call it by. Where its heading is just that, there is only a button to copy it. */
 const Label = ({ model: { id, name = id, modality } }: { model: ModelEntry }) => (
   <p class="row between">
-    <span class={`kind ${modality}`}>{MODALITY_WORDS[modality]}</span>
+    <span class={`kind ${modality}`}>{t.words.kinds[modality]}</span>
     <span class="id">
       {name !== id && <code>{id}</code>}
       <Copy text={id} label={name === id ? 'Copy ID' : 'Copy'} />

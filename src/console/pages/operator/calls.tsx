@@ -2,6 +2,7 @@
  * The calls of everybody, with filters in the address, and the drawer of one.
  */
 import { useLocation } from 'preact-iso'
+import { t } from '../../language/language.ts'
 import { DIALECT_WORDS } from '../../api/call-forms.ts'
 import type { AnyCall, AnyCallQuery } from '../../api/operator.ts'
 import { getAnyCall, getAnyCalls, getUpstreams } from '../../api/operator.ts'
@@ -11,7 +12,7 @@ import { AllMedia, ErrorNote, Facts, Trail } from '../../parts/call-details.tsx'
 import { CallDialog } from '../../parts/call-dialog.tsx'
 import { CREDITS, MODEL, STATUS, TOOK } from '../../parts/call-table.tsx'
 import { ClearFilters, Collapsible } from '../../parts/collapsible.tsx'
-import { MODALITY_CHOICES, STATUS_WORDS } from '../../parts/format.ts'
+import { MODALITY_CHOICES } from '../../parts/format.ts'
 import { Receipt } from '../../parts/receipt.tsx'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { List, Pager } from '../../parts/list.tsx'
@@ -96,7 +97,7 @@ const columnsOf = (query: Record<string, string>): Column<AnyCall>[] => [
   { header: 'Upstream', class: 'soft', cell: (call) => call.upstream },
 ]
 
-const STATUSES = [['', 'Any status'], ...Object.entries(STATUS_WORDS)] as (readonly [string, string])[]
+const STATUSES = [['', 'Any status'], ...Object.entries(t.words.statuses)] as (readonly [string, string])[]
 
 const DIALECTS = [['', 'Any API'], ...Object.entries(DIALECT_WORDS)] as (readonly [string, string])[]
 

@@ -4,13 +4,13 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { asFields, asList, isFields } from '../../../shared/platform/fields.ts'
 import type { Modality } from '../../../shared/terms/kinds.ts'
 import { MODALITIES } from '../../../shared/terms/kinds.ts'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { Check, Choice, Field, fieldsOf } from '../../parts/forms.tsx'
-import { MODALITY_WORDS } from '../../parts/format.ts'
 import { PRICE_FIELDS, withModel, withUpstream } from './catalogue-edits.ts'
 import type { Texts } from './catalogue-edits.ts'
 
@@ -141,7 +141,7 @@ function UpstreamForm({ catalogue, change, name, close }: Props & { name: string
   )
 }
 
-const KINDS: readonly (readonly [string, string])[] = MODALITIES.map((kind) => [kind, MODALITY_WORDS[kind]])
+const KINDS: readonly (readonly [string, string])[] = MODALITIES.map((kind) => [kind, t.words.kinds[kind]])
 
 function ModelForm({ catalogue, change, at, close }: Props & { at: number | null; close: () => void }) {
   const { models, upstreams } = asFields(catalogue)

@@ -2,13 +2,13 @@
  * The playground: real calls, paid like any other.
  */
 import { useLocation } from 'preact-iso'
+import { t } from '../../language/language.ts'
 import { getModels } from '../../api/endpoints.ts'
 import { Empty, Page, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import { withFields } from '../../parts/route.ts'
 import { useLoad } from '../../state/load.ts'
 import { PLAYED } from '../../api/call-forms.ts'
-import { MODALITY_WORDS } from '../../parts/format.ts'
 import { ChatPlayground } from './chat.tsx'
 import { MediaPlayground } from './media.tsx'
 
@@ -26,7 +26,7 @@ export function PlaygroundPage({ params, query }: PageProps) {
       <nav class="tabs" aria-label="Kinds">
         {PLAYED.map((one) => (
           <a key={one} href={`/playground/${one}`} aria-current={one === kind ? 'page' : undefined}>
-            {MODALITY_WORDS[one]}
+            {t.words.kinds[one]}
           </a>
         ))}
       </nav>
