@@ -79,7 +79,7 @@ describe('the languages of the console', () => {
     const pages = [
       ['/overview', '概览', '还没有调用'],
       ['/keys', '密钥', '还没有密钥'],
-      ['/credits', '点数', '收到点数'],
+      ['/credits', '额度', '收到额度'],
       ['/settings', '设置', '当前会话'],
     ] as const
     for (const [path, heading, loaded] of pages) {

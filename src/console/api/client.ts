@@ -29,11 +29,13 @@ export class Problem extends Error {
 
   /** The message as a sentence of its own, where no label replaces the name of its field. */
   get sentence(): string {
-    const { field, message } = this
-    if (field === undefined) return message
+    const { field, message, code } = this
+    if (field === undefined) return t.errors.sentence(message, code)
     const name = field.split(/[.[\]]+/).findLast((part) => /^[a-z]/.test(part))!
     const words = name.replaceAll('_', ' ').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-    return `${words.charAt(0).toUpperCase()}${words.slice(1)}${message.slice(field.length)}`
+    const known = t.errors.sentence(message)
+    if (known !== message) return known
+    return t.errors.fault(`${words.charAt(0).toUpperCase()}${words.slice(1)}`, message.slice(field.length + 1))
   }
 }
 

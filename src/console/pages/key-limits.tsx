@@ -132,7 +132,7 @@ export function EditKey({ apiKey, close, changed, change = changeKey }: Props & 
         <FormError />
         {warnings.map((warning) => (
           <div class="notice" role="status" key={warning}>
-            {words.saved(warning)}
+            {words.saved(t.errors.sentence(warning))}
           </div>
         ))}
         <div class="foot">

@@ -1,6 +1,7 @@
 /**
  * Numbers, times and words as people read them.
  */
+import type { Texts } from '../language/english.ts'
 import { locale, t } from '../language/language.ts'
 import type { CallRecord, ModelEntry } from '../api/endpoints.ts'
 
@@ -49,7 +50,8 @@ export const dollars = (microUsd: number): string => money().format(microUsd / 1
 export const signed = (value: number): string => (value > 0 ? `+${number(value)}` : number(value).replace('-', '−'))
 
 /** A number and what it counts: "1 call", "2,000 calls". */
-export const counted = (value: number, one: string): string => `${number(value)} ${value === 1 ? one : `${one}s`}`
+export const counted = (value: number, noun: keyof Texts['words']['nouns']): string =>
+  `${number(value)} ${t.words.nouns[noun][value === 1 ? 0 : 1]}`
 
 export const credits = (value: number): string => t.words.credits(number(value), value === 1)
 

@@ -61,7 +61,7 @@ function fieldOf(problem: Problem, about: string | undefined, form: HTMLFormElem
 }
 
 /** A label without what it explains in brackets. */
-const wordsOf = (label: string): string => label.replace(/ \(.*\)$/, '')
+const wordsOf = (label: string): string => label.replace(/ \(.*\)$|（.*）$/, '')
 
 /** The first field with a text that its browser could not read, and would send as empty. */
 function unreadable(form: HTMLFormElement): Problem | null {
@@ -124,12 +124,12 @@ function faultOf(
   { problem, name: at }: { problem: Problem | null; name: string | null },
 ): string | null {
   if (!problem || name === undefined || at !== name) return null
-  const { field, message } = problem
-  if (!field || !namesOf(field).includes(name)) return message
+  const { field, message, sentence } = problem
+  if (!field || !namesOf(field).includes(name)) return sentence
   // Of a list in one field, which of its elements.
   const element = /\[(\d+)\]$/.exec(field)?.[1]
   const which = element === undefined ? '' : t.frame.nth(Number(element) + 1)
-  return `${wordsOf(label)}${which} ${message.slice(field.length + 1)}`
+  return t.errors.fault(`${wordsOf(label)}${which}`, message.slice(field.length + 1))
 }
 
 type FieldProps = {
@@ -171,7 +171,7 @@ export function Field({ label, hint, invalid = false, after, id, ...input }: Fie
 export function Check({ name, checked, children }: { name: string; checked?: boolean; children: ComponentChildren }) {
   const id = useId()
   const { problem, name: at } = useContext(FormProblem)
-  const fault = problem && at === name ? problem.message : null
+  const fault = problem && at === name ? problem.sentence : null
   return (
     <div class="field">
       <label class="check">

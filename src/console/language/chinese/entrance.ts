@@ -1,7 +1,7 @@
 import type { Texts } from '../english.ts'
 
 export const entrance: Texts['entrance'] = {
-  about: '一个网关即可使用图片、视频和对话模型，以预付点数付费。',
+  about: '一个网关即可使用图片、视频和对话模型，以预付额度付费。',
   email: '邮箱地址',
   password: '密码',
   newPassword: '新密码',

@@ -27,7 +27,7 @@ export const keys: Texts['keys'] = {
   revokeKey: '吊销密钥',
   revoking: '正在吊销…',
   revocation: (hint) => ['使用 ', hint, ' 的程序将立即被拒绝，正在进行的调用会完成。此操作无法撤销。'],
-  budgetHint: '使用此密钥的调用最多可花费的点数。留空则不设预算。',
+  budgetHint: '使用此密钥的调用最多可花费的额度。留空则不设预算。',
   kinds: '调用类型',
   plurals: words.kinds,
   noneForAll: '不选择则允许全部。',

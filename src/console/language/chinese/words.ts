@@ -27,6 +27,13 @@ export const words: Texts['words'] = {
     each: (price, kind) => `每次${kinds[kind]} ${price}`,
   },
   kinds,
+  nouns: {
+    call: ['次调用', '次调用'],
+    unknownCall: ['次未知调用', '次未知调用'],
+    event: ['种事件', '种事件'],
+    payment: ['笔付款', '笔付款'],
+    deadMail: ['封未送达的邮件', '封未送达的邮件'],
+  },
   anyKind: '所有类型',
   statuses: {
     queued: '排队中',
@@ -36,7 +43,7 @@ export const words: Texts['words'] = {
     rejected: '已拒绝',
   },
   entries: {
-    grant: '收到点数',
+    grant: '收到额度',
     charge: '扣费',
     settlement: '结算',
     refund: '退款',

@@ -26,6 +26,14 @@ export const words = {
     speech: 'Speech',
     transcription: 'Transcription',
   },
+  /** What is counted: one, and several. */
+  nouns: {
+    call: ['call', 'calls'],
+    unknownCall: ['unknown call', 'unknown calls'],
+    event: ['event', 'events'],
+    payment: ['payment', 'payments'],
+    deadMail: ['undelivered e-mail', 'undelivered e-mails'],
+  },
   anyKind: 'Any kind',
   statuses: {
     queued: 'Queued',

@@ -99,7 +99,7 @@ const Failure = ({ failure: { reason, at, retryAt }, isOn }: { failure: TopUpFai
   <div class="notice" role="status" data-testid="top-up-failure">
     <p>
       <strong>{isOn ? words.failed : words.turnedOff}</strong>
-      {words.at(<Time iso={at} />, reason)}
+      {words.at(<Time iso={at} />, t.errors.sentence(reason))}
       {retryAt && isOn && words.retry(<Time iso={retryAt} />)}
     </p>
   </div>

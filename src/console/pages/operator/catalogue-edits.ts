@@ -1,9 +1,12 @@
 /**
  * What the forms of upstreams and models write into a catalogue. All else in it stays; the server checks the result.
  */
+import { t } from '../../language/language.ts'
 import type { Modality } from '../../../shared/terms/kinds.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { asFields, asList } from '../../../shared/platform/fields.ts'
+
+const words = t.catalogue
 
 /** The place of a value in the catalogue: `['models', 0, 'pricing', 'input']`. */
 export type Path = readonly (string | number)[]
@@ -46,19 +49,19 @@ export function withUpstream(catalogue: unknown, was: string | null, texts: Text
 /** What a price is stated for: its field in the form and its words there. */
 export type PriceField = readonly [name: string, label: string]
 
-const MINIMUM = ['minimum', 'Least credits of a call'] as const
-const INPUT = ['input', 'Credits per 1M input tokens'] as const
+const MINIMUM = ['minimum', words.prices.minimum] as const
+const INPUT = ['input', words.prices.input] as const
 
 /** The prices of a new model, in credits. */
 export const PRICE_FIELDS: Record<Modality, readonly PriceField[]> = {
-  chat: [INPUT, ['output', 'Credits per 1M output tokens'], MINIMUM],
+  chat: [INPUT, ['output', words.prices.output], MINIMUM],
   embedding: [INPUT, MINIMUM],
-  speech: [['perCharacter', 'Credits per 1M characters'], MINIMUM],
-  rerank: [['perSearch', 'Credits per search']],
-  transcription: [['perSecond', 'Credits per second']],
-  moderation: [['credits', 'Credits per call']],
-  image: [['credits', 'Credits per image']],
-  video: [['credits', 'Credits per video']],
+  speech: [['perCharacter', words.prices.characters], MINIMUM],
+  rerank: [['perSearch', words.prices.search]],
+  transcription: [['perSecond', words.prices.second]],
+  moderation: [['credits', words.prices.call]],
+  image: [['credits', words.prices.image]],
+  video: [['credits', words.prices.video]],
 }
 
 const MILLION = 1_000_000

@@ -12,6 +12,8 @@ import { PLAYED } from '../../api/call-forms.ts'
 import { ChatPlayground } from './chat.tsx'
 import { MediaPlayground } from './media.tsx'
 
+const words = t.playground
+
 export function PlaygroundPage({ params, query }: PageProps) {
   const { route } = useLocation()
   const models = useLoad('models', getModels)
@@ -22,8 +24,8 @@ export function PlaygroundPage({ params, query }: PageProps) {
     route(withFields(`/playground/${kind}`, query, changes), true)
   const choose = (id: string): void => put({ model: id })
   return (
-    <Page title="Playground">
-      <nav class="tabs" aria-label="Kinds">
+    <Page title={t.frame.page.playground}>
+      <nav class="tabs" aria-label={t.models.kinds}>
         {PLAYED.map((one) => (
           <a key={one} href={`/playground/${one}`} aria-current={one === kind ? 'page' : undefined}>
             {t.words.kinds[one]}
@@ -35,8 +37,10 @@ export function PlaygroundPage({ params, query }: PageProps) {
         !models.problem && <Loading rows={8} />
       ) : !model ? (
         <section class="panel">
-          <Empty title={`No ${kind} models are available`}>
-            See the <a href="/models">available models</a>.
+          <Empty title={words.none(kind)}>
+            {t.models.see((name) => (
+              <a href="/models">{name}</a>
+            ))}
           </Empty>
         </section>
       ) : kind === 'chat' ? (
