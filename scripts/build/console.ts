@@ -9,8 +9,8 @@ import { withLock } from '../services/lock.ts'
 import { readIfThere } from '../services/secrets.ts'
 
 /**
- * What the scripts of the first page may weigh together, in bytes of gzip, in any language. Other pages are fetched when
- * opened.
+ * What the scripts of the first page may weigh together, in bytes of gzip, in any language. Other pages are fetched
+ * when opened.
  */
 const MAX_SCRIPT_BYTES = 110_000
 

@@ -3,29 +3,37 @@ import type { Page } from 'playwright-core'
 import { post } from '../../scripts/harness/http.ts'
 import { chinese } from '../../src/console/language/chinese.ts'
 import { english } from '../../src/console/language/english.ts'
+import { INSIDE, OUTSIDE, liveIn, settled } from './support/every-page.ts'
+import type { LivedIn } from './support/every-page.ts'
 import { consoleWithPages } from './support/pages.ts'
-import { PHONE, looksGood } from './support/visit.ts'
+import type { Visit } from './support/visit.ts'
+import { PHONE, fitsTheScreen, looksGood, seriousFaults } from './support/visit.ts'
 
-/** What both languages write alike: names of products, units, and what people enter or the server names. */
+/** What both languages write alike: ids, addresses, names of products, units, and what people enter. */
 const ALIKE = new RegExp(
   [
-    'Tollgate|API|ID|IP|UTC|GMT|PIN|CSV|curl|Webhook|[Tt]oken|https?|Ctrl K|Claude|English|p\\d\\d',
-    'Chrome|Headless|Linux|Safari|Authorization: Bearer tg_|tg_[\\w…]+|/[\\w-]+|[\\w.-]*@[\\w.]+|HTTP \\d+',
-    '…[0-9a-f]{8}|\\b(?:reader|payer|laptop|test)\\b|sandbox[\\w-]*',
+    '<[^>]*>|https?://\\S*|/[\\w/-]+|[\\w.+-]*@[\\w.]+|…[0-9a-f]{8}',
+    '[A-Za-z0-9]+(?:[-_.:…][\\w…*]+)+|[A-Z][A-Z0-9_]{2,}',
+    'Tollgate|API|ID|IP|UTC|GMT|PIN|CSV|JSON|HTTP|POST|URL|curl|Python|JavaScript|[Ww]ebhooks?|[Tt]oken|p\\d\\d|\\d ms',
+    'Ctrl K|Claude|Stripe|Postgres|Codex|English|Chrome|Headless|Linux|Safari|node|web|worker|Authorization|Bearer',
+    'Chat Completions|Messages|Responses|Standard Webhooks|Console playground|Sandbox|sandbox|openai',
+    'anthropic|fal|replicate|openrouter|default|tg_\\w*|unconfigured|unreachable|US\\$|unknown: .*|[+] model .*|images、POST|command line',
+    'Ada Lovelace|\\b(?:test|laptop|reader|payer|maker|chooser)\\b',
   ].join('|'),
   'g',
 )
 
-/** Every text of a page that somebody reads or hears, but for the names of models, which its boxes have. */
+/** Every text of a page that somebody reads or hears, but for code, what people enter, and documents in English. */
 const TEXTS = `(() => {
-  const UNREAD = 'noscript, script, style, code, .brand, .initial, label.check:has([name^=model-])'
+  const NOT_PROSE = 'noscript, script, style, code, textarea, .brand, .initial'
+  const UNREAD = NOT_PROSE + ', [lang=en], .mail, label.check:has([name^=model-])'
   const found = [document.title.split(' · ')[0]]
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT)
   while (walker.nextNode()) {
     const node = walker.currentNode
-    if (node.nodeType === Node.TEXT_NODE) {
-      if (!node.parentElement.closest(UNREAD)) found.push(node.data)
-    } else {
+    if ((node.parentElement ?? node).closest(UNREAD)) continue
+    if (node.nodeType === Node.TEXT_NODE) found.push(node.data)
+    else {
       for (const name of ['aria-label', 'placeholder', 'alt']) found.push(node.getAttribute(name) ?? '')
       if (node.tagName !== 'SPAN' && node.tagName !== 'TIME') found.push(node.title ?? '')
     }
@@ -51,51 +59,74 @@ describe('the languages of the console', () => {
   const gateway = consoleWithPages()
 
   it('have every text in Chinese, but for names', () => {
-    expect(same(english, chinese)).to.deep.equal(['frame.page.api', 'frame.search.webhook'])
+    expect(same(english, chinese)).to.deep.equal([
+      'frame.page.api',
+      'frame.search.webhook',
+      'webhooks.webhook',
+      'operator.ones.webhooks',
+      'catalogue.parts.setting',
+      'catalogue.protocols.anthropic',
+      'catalogue.protocols.fal',
+      'catalogue.protocols.replicate',
+      'catalogue.protocols.openrouter',
+    ])
   })
 
-  it('follow the browser outside: nothing is left in English', async () => {
-    const { page, open } = await gateway.visit({ locale: 'zh-CN' })
-    const pages = [
-      ['/sign-in', '登录'],
-      ['/sign-up', '注册账户'],
-      ['/forgot', '忘记密码？'],
-      ['/verify', '请打开邮件中的链接'],
-    ] as const
-    for (const [path, heading] of pages) {
-      await open(path, heading)
-      expect(await untranslated(page), path).to.deep.equal([])
-      await looksGood(page)
-    }
-    expect(await page.evaluate('document.documentElement.lang')).to.equal('zh-CN')
-  })
-
-  it('follow the browser inside, on a phone: nothing is left in English', async () => {
-    const { page, open } = await gateway.signedIn('reader@example.com', {
-      credits: 1200,
-      locale: 'zh-CN',
-      viewport: PHONE,
+  describe('in Chinese, on every page, wide and light, narrow and dark', () => {
+    const EMAIL = 'reader@example.com'
+    let lived: LivedIn
+    let visited: Visit
+    before(async () => {
+      lived = await liveIn(gateway, EMAIL)
+      visited = await gateway.longVisit({ locale: 'zh-CN', reducedMotion: 'reduce' })
     })
-    const pages = [
-      ['/overview', '概览', '还没有调用'],
-      ['/keys', '密钥', '还没有密钥'],
-      ['/credits', '额度', '收到额度'],
-      ['/settings', '设置', '当前会话'],
-    ] as const
-    for (const [path, heading, loaded] of pages) {
-      await open(path, heading)
-      await page.getByText(loaded).first().waitFor()
-      expect(await untranslated(page), path).to.deep.equal([])
-      await looksGood(page)
+
+    const speaks = (path: string): void => {
+      it(`leave nothing in English, and fit: ${path}`, async () => {
+        const { page, faults, allow } = visited
+        allow(/404.*\/nothing$/)
+        await page.setViewportSize({ width: 1440, height: 900 })
+        await page.emulateMedia({ colorScheme: 'light' })
+        await page.goto(`${gateway.url}${lived.address(path)}`)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await settled(page)
+        expect(await untranslated(page)).to.deep.equal([])
+        await fitsTheScreen(page)
+        await page.setViewportSize({ width: 390, height: 844 })
+        await page.emulateMedia({ colorScheme: 'dark' })
+        await page.locator('html[data-theme=dark]').waitFor()
+        await fitsTheScreen(page)
+        expect(await untranslated(page), 'on a phone').to.deep.equal([])
+        expect(await seriousFaults(page), 'dark, on a phone').to.deep.equal([])
+        expect(faults()).to.deep.equal([])
+      })
     }
+
+    for (const { path } of OUTSIDE) speaks(path)
+
+    describe('that ask for a session', () => {
+      before(() => gateway.signIn(visited, EMAIL))
+
+      for (const { path } of INSIDE) speaks(path)
+      for (const path of ['/help', '/docs', '/operator/nothing', '/nothing', '/dev/mail']) speaks(path)
+    })
+  })
+
+  it('translate a new key, its form and its secret, on a phone', async () => {
+    const { page, open, allow } = await gateway.signedIn('maker@example.com', { locale: 'zh-CN', viewport: PHONE })
+    allow(/400 .*\/api\/keys$/)
     await open('/keys', '密钥')
     await page.getByRole('button', { name: '新建密钥' }).click()
     await page.getByText('不选择则允许全部。').first().waitFor({ state: 'attached' })
     expect(await untranslated(page)).to.deep.equal([])
+    await page.getByRole('button', { name: '创建密钥' }).click()
+    await page.getByText('名称').filter({ hasText: '为空' }).or(page.getByText('名称为必填项。')).waitFor()
     await page.getByLabel('名称').fill('laptop')
     await page.getByRole('button', { name: '创建密钥' }).click()
     await page.getByText('请立即复制').waitFor()
     expect(await untranslated(page)).to.deep.equal([])
+    expect(await page.evaluate('document.documentElement.lang')).to.equal('zh-CN')
+    await looksGood(page)
   })
 
   it('explain a call and its receipt in Chinese', async () => {

@@ -49,12 +49,16 @@ const belongs = (
 export function CallsPage({ params, query }: PageProps) {
   const { route } = useLocation()
   const filters: CallQuery = Object.fromEntries(FILTERS.map((name) => [name, query[name]]))
-  const search = new URLSearchParams(withFields('', {}, { ...filters, cursor: query.cursor }).slice(1)).toString()
-  const calls = useLoad(`calls ${search}`, () => getCalls({ ...filters, cursor: query.cursor, limit: String(PAGE) }))
+  const search = new URLSearchParams(
+    withFields('', {}, { ...filters, sort: query.sort, cursor: query.cursor }).slice(1),
+  ).toString()
+  const calls = useLoad(`calls ${search}`, () =>
+    getCalls({ ...filters, sort: query.sort, cursor: query.cursor, limit: String(PAGE) }),
+  )
   const keys = useLoad('keys', getKeys)
   const keyNames = useMemo(() => new Map((keys.data?.data ?? []).map((key) => [key.id, key.name])), [keys.data])
   useEffect(() => {
-    if (query.cursor) return undefined
+    if (query.cursor || query.sort === 'oldest') return undefined
     const offCall = onCall((call) =>
       calls.change((page) => ({
         ...page,

@@ -13,6 +13,7 @@ import { useLoad } from '../state/load.ts'
 import { signOutHere } from '../state/sign-out.ts'
 import { Action, Email, ErrorMessage } from './basics.tsx'
 import { useSubmit } from './forms.tsx'
+import { LanguageChoice } from './language-choice.tsx'
 import { List } from './list.tsx'
 import { NewOrganisation } from './new-organisation.tsx'
 
@@ -77,6 +78,7 @@ export function AccountMenu() {
           >
             {t.frame.newOrganisation}
           </button>
+          {open && <LanguageChoice />}
           <a href="/settings">{t.frame.page.settings}</a>
           <button type="button" class="small quiet" onClick={signOutHere}>
             {t.frame.signOut}

@@ -6,17 +6,18 @@ import type { CallRecord } from '../api/endpoints.ts'
 import { Amount, Status, Time } from './basics.tsx'
 import { duration, number } from './format.ts'
 import type { Column } from './table.tsx'
-import { Table } from './table.tsx'
+import { BY_TIME, Table } from './table.tsx'
 
 const words = t.overview.calls
 
-/** `href` leads to a call; `keyNames` are the account's keys by their ids. */
+/** `href` leads to a call; `keyNames` are the account's keys by their ids, of a list in pages. */
 type Props = { calls: CallRecord[]; href: (id: string) => string; keyNames?: Map<string, string> }
 
 export function CallTable({ calls, href, keyNames }: Props) {
   const columns: Column<CallRecord>[] = [
     {
       header: words.time,
+      ...(keyNames && { orders: BY_TIME }),
       cell: (call) => (
         <a href={href(call.id)}>
           <Time iso={call.createdAt} />

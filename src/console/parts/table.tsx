@@ -30,6 +30,12 @@ const TABLET_COLUMNS = 5
 /** An order, as the address names it. */
 type Order = readonly [name: string, direction: 'ascending' | 'descending']
 
+/** The orders of lists that the server sorts by time. */
+export const BY_TIME: readonly Order[] = [
+  ['newest', 'descending'],
+  ['oldest', 'ascending'],
+]
+
 /** One column of a table whose rows are `T`. */
 export type Column<T> = {
   /** Its heading, different for each column of a table. */

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../../shared/platform/errors.ts'
+import { inChinese } from '../../../shared/terms/failures.ts'
 import type { Texts } from '../english.ts'
 
 /** By their codes, where the server has no sentence of its own. `invalid_request` always has one. */
@@ -75,24 +76,24 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/^email is your address already\.$/, '这已是您的邮箱。'],
   [/^name must be the name of the organisation\.$/, '请输入组织的名称。'],
   [/^cursor is not valid for this list\.$/, '此页已失效，请从第一页开始。'],
-  [/^The callback secret was shown already\./, '回调密钥已显示过，请轮换以获取新密钥。'],
-  [/^The webhook is disabled\./, 'Webhook 已停用，请先启用。'],
+  [/^The callback secret was shown already\..*$/, '回调密钥已显示过，请轮换以获取新密钥。'],
+  [/^The webhook is disabled\..*$/, 'Webhook 已停用，请先启用。'],
   [/^You cannot suspend or activate your own account\.$/, '您不能停用或启用自己的账户。'],
-  [/^You own (\d+) organisations\./, '您已拥有 $1 个组织，请先删除一个。'],
+  [/^You own (\d+) organisations\..*$/, '您已拥有 $1 个组织，请先删除一个。'],
   [/^You can make at most (\d+) organisations a day\.$/, '每天最多创建 $1 个组织。'],
-  [/^Your own account has no members\./, '个人账户没有成员，请创建组织。'],
+  [/^Your own account has no members\..*$/, '个人账户没有成员，请创建组织。'],
   [/^There are (\d+) members and invitations already\.$/, '成员和邀请已达 $1 个。'],
   [/^budget cannot be set for the owner\.$/, '不能为所有者设置预算。'],
   [/^Only its owner can delete an organisation\.$/, '只有所有者可以删除组织。'],
-  [/^This is your own account: /, '这是您自己的账户，须由其他运营人员操作。'],
-  [/^You made this code: /, '此兑换码由您创建，仅供其他账户使用。'],
+  [/^This is your own account: .*$/, '这是您自己的账户，须由其他运营人员操作。'],
+  [/^You made this code: .*$/, '此兑换码由您创建，仅供其他账户使用。'],
   [/^This passkey was added already\.$/, '此通行密钥已添加。'],
-  [/^You have an authenticator app already\./, '您已有验证器应用，请先移除。'],
+  [/^You have an authenticator app already\..*$/, '您已有验证器应用，请先移除。'],
   [/^No app is being added\.$/, '没有正在添加的验证器应用。'],
   [/^The code is wrong or was used\.$/, '验证码不正确或已被使用。'],
-  [/^This passkey is not known here, /, '通行密钥未知，或未能验证您的身份。'],
+  [/^This passkey is not known here, .*$/, '通行密钥未知，或未能验证您的身份。'],
   [/^Only a paid payment can be refunded\.$/, '只有已付款的付款可以退款。'],
-  [/^No money of this payment was found /, '支付服务商处没有找到此付款的款项。'],
+  [/^No money of this payment was found .*$/, '支付服务商处没有找到此付款的款项。'],
   [/^(\d+) of these credits are already spent\.$/, '其中 $1 点额度已使用。'],
   [/^This account has redeemed this code already\.$/, '此账户已使用过该兑换码。'],
   [/^This code was redeemed with your e-mail address already\.$/, '您的邮箱已使用过该兑换码。'],
@@ -101,7 +102,7 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/^This is for (.*) of the account\.$/, '仅限账户的所有者和管理员。'],
   [/^There is no model "(.*)" at the moment\.$/, '目前没有模型“$1”。'],
   [
-    /^Operators may sign in with a password alone\./,
+    /^Operators may sign in with a password alone\..*$/,
     '运营人员可以仅用密码登录。设置 SECOND_FACTOR=operators 以要求第二验证方式。',
   ],
   [/^refuses the key \((\d+)\)$/, '拒绝此密钥（$1）'],
@@ -110,16 +111,6 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/^answers (\d+): does not refuse the key$/, '响应 $1，未拒绝此密钥'],
   [/^answers (\d+)$/, '响应 $1'],
   [/^does not answer: (.*)$/, '没有响应：$1'],
-  [/^The saved card is no longer known /, '支付服务商已不再保存此银行卡。'],
-  [/^What it buys is no longer sold\.$/, '所购内容已停止销售。'],
-  [/^The most that you allow per month is used up\.$/, '已达到您设定的每月上限。'],
-  [/^The card has insufficient funds\.$/, '银行卡余额不足。'],
-  [/^The card has reached its limit\.$/, '银行卡已达到限额。'],
-  [/^The card has expired\.$/, '银行卡已过期。'],
-  [/^The details of the card are no longer correct\.$/, '银行卡信息已失效。'],
-  [/^The bank wants you to confirm the payment yourself/, '银行要求您本人确认付款：请在额度页面购买。'],
-  [/^The card does not pay in this currency\.$/, '银行卡不支持此货币。'],
-  [/^The card was declined\.$/, '银行卡被拒绝。'],
 ]
 
 /** Ends of sentences about a field. */
@@ -137,13 +128,13 @@ const FAULTS: readonly (readonly [RegExp, string])[] = [
   [/^must (?:be|have) (?:a string of )?at most ([\d,]+) (?:characters|elements)\.$/, '最多 $1 个。'],
   [/^must have at least ([\d,]+) (?:characters|elements)\.$/, '至少 $1 个。'],
   [/^must be (?:in the future|after now)\.$/, '必须晚于当前时间。'],
-  [/^must be a day/, '必须是日期。'],
+  [/^must be a day.*$/, '必须是日期。'],
   [/^must be one of (.*)\.$/, '必须是以下之一：$1。'],
-  [/^must be an IP address or a range/, '必须是 IP 地址或 CIDR 网段，例如 203.0.113.0/24。'],
+  [/^must be an IP address or a range.*$/, '必须是 IP 地址或 CIDR 网段，例如 203.0.113.0/24。'],
   [/^must not have line breaks or other control characters\.$/, '不能包含换行或其他控制字符。'],
   [/^must not have invisible characters\.$/, '不能包含不可见字符。'],
-  [/^must not contain an address/, '不能包含网址或域名。'],
-  [/^must be an https/, '必须是 https:// 开头的地址。'],
+  [/^must not contain an address.*$/, '不能包含网址或域名。'],
+  [/^must be an https.*$/, '必须是 https:// 开头的地址。'],
 ]
 
 /** The text of the first pattern that matches. */
@@ -159,7 +150,7 @@ export const errors: Texts['errors'] = {
   sentence: (sentence, code) => {
     const known = matched(SENTENCES, sentence)
     if (known !== undefined || isChinese(sentence)) return known ?? sentence
-    return (BY_CODE as Record<string, string>)[code ?? ''] ?? sentence
+    return (BY_CODE as Record<string, string>)[code ?? ''] ?? inChinese(sentence)
   },
   fault: (name, fault) => `${name}${matched(FAULTS, fault) ?? ` ${fault}`}`,
 }

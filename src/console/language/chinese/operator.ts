@@ -1,4 +1,5 @@
 import type { Texts } from '../english.ts'
+import { words } from './words.ts'
 
 export const operator: Texts['operator'] = {
   upstreams: '上游',
@@ -122,6 +123,7 @@ export const operator: Texts['operator'] = {
     ],
     backup: (guide) => ['备份 Postgres：', guide('查看方法')],
   },
+  queueNames: { ...words.kinds, mail: '邮件', webhooks: 'Webhook', payments: '付款', maintenance: '维护' },
   dismiss: '关闭',
   names: {
     home: '首页',

@@ -1,4 +1,4 @@
-import type { ComponentChildren as Part } from 'preact'
+import type { Part } from '../part.ts'
 
 /** What operators see of accounts, and do to them: credits, limits, sessions, debts and codes. */
 export const accounts = {
@@ -111,7 +111,8 @@ export const accounts = {
   secretEnds: (hint: Part): Part => [
     'Programs that use ',
     hint,
-    ' will be refused from now on. Its owner gets an e-mail, and makes a new secret, which you do not see. Limits and ' +
+    ' will be refused from now on. Its owner gets an e-mail, and makes a new secret, which you do not see. Limits ' +
+      'and ' +
       'usage stay.',
   ],
   forgiveOne: (label: string) => `Forgive ${label}`,

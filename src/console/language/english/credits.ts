@@ -1,4 +1,4 @@
-import type { ComponentChildren as Part } from 'preact'
+import type { Part } from '../part.ts'
 
 /** The page of credits: buying, payments, top-ups, grants and the ledger. */
 export const credits = {

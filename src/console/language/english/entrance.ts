@@ -1,4 +1,4 @@
-import type { ComponentChildren as Part } from 'preact'
+import type { Part } from '../part.ts'
 
 /** The pages of visitors: sign-in, registration, forgotten passwords and the pages behind mailed links. */
 export const entrance = {

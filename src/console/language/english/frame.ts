@@ -1,4 +1,4 @@
-import type { ComponentChildren as Part } from 'preact'
+import type { Part } from '../part.ts'
 
 /** The frame of every page, and the parts that pages are made of. */
 export const frame = {

@@ -1,4 +1,4 @@
-import type { ComponentChildren as Part } from 'preact'
+import type { Part } from '../part.ts'
 import { mapKinds } from '../../../shared/terms/kinds.ts'
 
 /** The page of API keys, and their limits. */

@@ -1,4 +1,4 @@
-import type { ComponentChildren as Part } from 'preact'
+import type { Part } from '../part.ts'
 
 /** The members of an organisation, their invitations, and the page behind an invitation. */
 export const members = {
@@ -22,7 +22,9 @@ export const members = {
   leaveHint: 'Your keys are revoked, and you are signed out. Only an owner or admin can invite you again.',
   delete: 'Delete organisation',
   aboutDelete:
-    'Its name, keys, memberships, card, pictures and videos are deleted. The records of calls, payments and credits stay, without its name, because our books need them. To leave it to somebody else, make them the owner.',
+    'Its name, keys, memberships, card, pictures and videos are deleted. The records of calls, payments and ' +
+    'credits stay, without its name, because our books need them. To leave it to somebody else, make them the ' +
+    'owner.',
   askDelete: 'Delete organisation…',
   deleteQuestion: 'Delete this organisation?',
   keysStop: 'All its keys stop working at once, for every member.',
@@ -76,7 +78,8 @@ export const members = {
   makeOwnerOne: (name: string) => `Make owner: ${name}`,
   ownerTitle: (name: string) => `Make ${name} the owner?`,
   handOverHint: (organisation: string) =>
-    `${organisation} will be theirs, to delete or to hand over. You become an admin. Only they can make you the owner ` +
+    `${organisation} will be theirs, to delete or to hand over. You become an admin. Only they can make you the ` +
+    'owner ' +
     'again.',
   leaveTitle: (name: string) => `Leave ${name}?`,
   left: (name: string) => `You have left ${name}. Sign in to use your own account.`,

@@ -1,10 +1,12 @@
-import type { ComponentChildren as Part } from 'preact'
+import type { Part } from '../part.ts'
 import { KINDS } from '../../../shared/terms/kinds.ts'
 
 /** The models, the gallery, and the pages that explain: guides, the API, and local mails. */
 export const models = {
   about:
-    'Chats and embeddings are billed by the token, images and videos by the piece or by the second, moderations by the call, rankings by the search, speech by the character, transcriptions by the second. Failed calls cost nothing.',
+    'Chats and embeddings are billed by the token, images and videos by the piece or by the second, moderations ' +
+    'by the call, rankings by the search, speech by the character, transcriptions by the second. Failed calls ' +
+    'cost nothing.',
   none: 'No models are available',
   notOffered: 'The operator has not offered any yet.',
   filters: 'Filters',

@@ -1,4 +1,4 @@
-import type { ComponentChildren as Part } from 'preact'
+import type { Part } from '../part.ts'
 
 type Link = (name: string) => Part
 
@@ -68,7 +68,8 @@ export const operator = {
   theLastDay: 'The last 24 hours',
   refresh: 'Refresh',
   aboutCircuits:
-    'A circuit opens after five failures in a row: for ten seconds its upstream is asked last, then once to see whether it is well again.',
+    'A circuit opens after five failures in a row: for ten seconds its upstream is asked last, then once to see ' +
+    'whether it is well again.',
   noUpstreams: 'The catalogue has no upstreams',
   callsLastHour: 'Calls, last hour',
   median: 'Median',
@@ -137,6 +138,8 @@ export const operator = {
     ],
     backup: (guide: Link): Part => ['Back up Postgres: ', guide('how')],
   },
+  /** Those without words of their own are shown as they are called. */
+  queueNames: {} as Readonly<Record<string, string>>,
   dismiss: 'Dismiss',
   names: {
     home: 'Home',

@@ -1,4 +1,4 @@
-import type { ComponentChildren as Part } from 'preact'
+import type { Part } from '../part.ts'
 
 /** The playground. */
 export const playground = {

@@ -1,4 +1,4 @@
-import type { ComponentChildren as Part } from 'preact'
+import type { Part } from '../part.ts'
 
 /** What operators read of payments, mails and the audit log, and the banner. */
 export const records = {
@@ -138,6 +138,7 @@ export const records = {
   aList: (path: string) => `a list (${path})`,
   /** Names of details: those without words of their own are read as they are written. */
   names: {} as Readonly<Record<string, string>>,
+  values: {} as Readonly<Record<string, string>>,
   detail: (name: string, value: string) => `${name}: ${value}`,
   mailKinds: {
     verification: 'Verification',

@@ -1,4 +1,4 @@
-import type { ComponentChildren as Part } from 'preact'
+import type { Part } from '../part.ts'
 
 /** The webhooks of an account and those of operators, and their deliveries. */
 export const webhooks = {
@@ -49,7 +49,8 @@ export const webhooks = {
   removeTitle: 'Remove this webhook?',
   removeWebhook: 'Remove webhook',
   removal:
-    'Events that were not delivered yet are not sent any more, and the list of deliveries is removed, too. This cannot be undone.',
+    'Events that were not delivered yet are not sent any more, and the list of deliveries is removed, too. This ' +
+    'cannot be undone.',
   about: 'Your server is told when a call has ended, the balance is low, a payment was made.',
   none: 'No webhooks yet',
   createOne: 'Create one to be told of events.',

@@ -62,7 +62,9 @@ const AllGuides = ({ guides }: { guides: Guide[] }) => (
             .filter((one) => one.group === group)
             .map(({ name, title }) => (
               <li key={name}>
-                <a href={`/help/${name}`}>{title}</a>
+                <a href={`/help/${name}`} lang="en">
+                  {title}
+                </a>
               </li>
             ))}
         </ul>
@@ -87,7 +89,7 @@ function OneGuide({ name }: { name: string }) {
       document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView()
   }, [text])
   return (
-    <article class="panel">
+    <article class="panel" lang="en">
       <ErrorMessage problem={page.problem} retry={page.reload} />
       {text === undefined ? (
         !page.problem && <Loading rows={14} />

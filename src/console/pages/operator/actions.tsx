@@ -14,7 +14,7 @@ import { Choice, Field } from '../../parts/forms.tsx'
 import { List, Pager } from '../../parts/list.tsx'
 import { withFields } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
-import { Table } from '../../parts/table.tsx'
+import { BY_TIME, Table } from '../../parts/table.tsx'
 import { TimeRange } from '../../parts/time-range.tsx'
 import { useLoad } from '../../state/load.ts'
 
@@ -27,8 +27,10 @@ const FILTERS = ['action', 'operator', 'account', 'from', 'to'] as const
 export function ActionsSection({ query }: { query: Record<string, string> }) {
   const { route } = useLocation()
   const filters = Object.fromEntries(FILTERS.map((name) => [name, query[name]]))
-  const { cursor } = query
-  const actions = useLoad(`actions ${JSON.stringify([filters, cursor])}`, () => getActions({ ...filters, cursor }))
+  const { sort, cursor } = query
+  const actions = useLoad(`actions ${JSON.stringify([filters, sort, cursor])}`, () =>
+    getActions({ ...filters, sort, cursor }),
+  )
   const filtered = FILTERS.some((name) => query[name])
   const given = (name: string) => ({
     value: query[name] ?? '',
@@ -81,11 +83,16 @@ function whatText({ action, details }: OperatorAction): string {
 const detailText = ({ details }: OperatorAction): string =>
   Object.entries(details)
     .filter(([name, value]) => value !== null && value !== 0 && name !== 'list' && !UNTOLD.has(name))
-    .map(([name, value]) => words.detail(wordsOf(name), typeof value === 'number' ? number(value) : String(value)))
+    .map(([name, value]) =>
+      words.detail(
+        wordsOf(name),
+        typeof value === 'number' ? number(value) : (words.values[String(value)] ?? String(value)),
+      ),
+    )
     .join(' · ')
 
 const ACTION_COLUMNS: Column<OperatorAction>[] = [
-  { header: words.time, cell: (action) => <Time iso={action.createdAt} /> },
+  { header: words.time, orders: BY_TIME, cell: (action) => <Time iso={action.createdAt} /> },
   { header: words.who, cell: (action) => action.operatorEmail ?? words.commandLine },
   { header: words.what, cell: whatText },
   {
@@ -98,7 +105,9 @@ const ACTION_COLUMNS: Column<OperatorAction>[] = [
   { header: words.details, class: 'wrap', cell: detailText },
 ]
 
-const COLUMNS_OF_ONE = ACTION_COLUMNS.filter(({ header }) => header !== words.account)
+const COLUMNS_OF_ONE = ACTION_COLUMNS.filter(({ header }) => header !== words.account).map(
+  ({ orders: _orders, ...column }) => column,
+)
 
 /** @param ofOne all of them are about one account, which is shown above them */
 export const ActionTable = ({ actions, ofOne = false }: { actions: OperatorAction[]; ofOne?: boolean }) => (

@@ -18,7 +18,7 @@ import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { List, Pager } from '../../parts/list.tsx'
 import { leave, withFields } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
-import { Table } from '../../parts/table.tsx'
+import { BY_TIME, Table } from '../../parts/table.tsx'
 import { TimeRange } from '../../parts/time-range.tsx'
 import { useLoad } from '../../state/load.ts'
 import { Attempts } from './attempts.tsx'
@@ -45,8 +45,10 @@ type Props = { id: string | undefined; query: Record<string, string> }
 export function CallsSection({ id, query }: Props) {
   const { route } = useLocation()
   const filters: AnyCallQuery = Object.fromEntries(FILTERS.map((name) => [name, query[name]]))
-  const { cursor } = query
-  const calls = useLoad(`all calls ${JSON.stringify([filters, cursor])}`, () => getAnyCalls({ ...filters, cursor }))
+  const { sort, cursor } = query
+  const calls = useLoad(`all calls ${JSON.stringify([filters, sort, cursor])}`, () =>
+    getAnyCalls({ ...filters, sort, cursor }),
+  )
   const next = calls.data?.nextCursor
   return (
     <>
@@ -86,6 +88,7 @@ export function CallsSection({ id, query }: Props) {
 const columnsOf = (query: Record<string, string>): Column<AnyCall>[] => [
   {
     header: words.time,
+    orders: BY_TIME,
     cell: (call) => (
       <a href={withFields(`${PATH}/${call.id}`, query, {})}>
         <Time iso={call.createdAt} />

@@ -242,7 +242,7 @@ function History({ versions, current, done }: HistoryProps) {
   const columns: Column<CatalogueVersion>[] = [
     { header: words.version, right: true, cell: ({ version }) => version },
     { header: words.applied, cell: ({ appliedAt }) => <Time iso={appliedAt} /> },
-    { header: words.by, cell: ({ by }) => by },
+    { header: words.by, cell: ({ by }) => (by === 'command line' ? t.records.commandLine : by) },
     { header: t.accounts.note, cell: ({ note }) => note },
     {
       header: words.rollBack,

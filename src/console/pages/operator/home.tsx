@@ -302,7 +302,7 @@ const failuresOf = (queue: Queue['queue']): string =>
   queue === 'mail' ? '/operator/mails' : `/operator/calls?status=failed&modality=${queue}&from=${dayAgo()}`
 
 const QUEUE_COLUMNS: Column<Queue>[] = [
-  { header: words.queue, cell: ({ queue }) => queue },
+  { header: words.queue, cell: ({ queue }) => words.queueNames[queue] ?? queue },
   { header: words.waiting, right: true, class: 'digits', cell: ({ waiting }) => orUnknown(waiting) },
   { header: words.running, right: true, class: 'digits', cell: ({ running }) => orUnknown(running) },
   { header: words.delayed, right: true, class: 'digits', cell: ({ delayed }) => orUnknown(delayed) },

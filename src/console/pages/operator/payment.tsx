@@ -188,7 +188,10 @@ function Refund({ details: { payment, spent, refundableMinor }, close, done }: R
           name="amount"
           inputMode="decimal"
           defaultValue={majorText(refundableMinor, currency)}
-          hint={`${refundableMinor < left ? words.unspent(money(refundableMinor, currency)) : ''}${words.atMost(money(left, currency))}`}
+          hint={[
+            refundableMinor < left && words.unspent(money(refundableMinor, currency)),
+            words.atMost(money(left, currency)),
+          ]}
           required
         />
         {mustForce && (

@@ -12,7 +12,7 @@ import { List, Pager } from '../../parts/list.tsx'
 import { creditsOf, money } from '../../parts/money.ts'
 import { withFields } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
-import { Table } from '../../parts/table.tsx'
+import { BY_TIME, Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
 import { PaymentStatus, STATUSES } from '../credits/payments.tsx'
 
@@ -25,9 +25,9 @@ const CHOICES = [
   ...Object.entries(STATUSES).map(([status, [word]]) => [status, word] as const),
 ] as const
 
-const COLUMNS: Column<OperatedPayment>[] = [
+const columnsOf = (orders: Column<OperatedPayment>['orders']): Column<OperatedPayment>[] => [
   { header: words.payment, cell: ({ id }) => <a href={`${PATH}/${id}`}>{shortId(id)}</a> },
-  { header: words.time, cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  { header: words.time, ...(orders && { orders }), cell: ({ createdAt }) => <Time iso={createdAt} /> },
   {
     header: words.account,
     cell: (one) => <AccountLink id={one.accountId} email={one.accountEmail} name={one.accountName} />,
@@ -41,15 +41,19 @@ const COLUMNS: Column<OperatedPayment>[] = [
   { header: words.status, cell: (one) => <PaymentStatus payment={one} /> },
 ]
 
-export const PaymentTable = ({ payments }: { payments: OperatedPayment[] }) => (
-  <Table label={t.credits.payments.title} columns={COLUMNS} rows={payments} keyOf={({ id }) => id} />
+/** @param orders those of a list in pages */
+export const PaymentTable = ({
+  payments,
+  orders,
+}: { payments: OperatedPayment[] } & Pick<Column<OperatedPayment>, 'orders'>) => (
+  <Table label={t.credits.payments.title} columns={columnsOf(orders)} rows={payments} keyOf={({ id }) => id} />
 )
 
 export function PaymentsSection({ query }: { query: Record<string, string> }) {
   const { route } = useLocation()
-  const { search, status, cursor } = query
-  const payments = useLoad(`payments of all ${search} ${status} ${cursor}`, () =>
-    searchPayments({ search, status, cursor }),
+  const { search, status, sort, cursor } = query
+  const payments = useLoad(`payments of all ${search} ${status} ${sort} ${cursor}`, () =>
+    searchPayments({ search, status, sort, cursor }),
   )
   const submit = (event: Event): void => {
     const fields = fieldsOf(event)
@@ -71,7 +75,7 @@ export function PaymentsSection({ query }: { query: Record<string, string> }) {
         <button type="submit">{t.accounts.find}</button>
       </form>
       <List of={payments} empty={<Empty title={words.noPayments} />}>
-        {(items) => <PaymentTable payments={items} />}
+        {(items) => <PaymentTable payments={items} orders={BY_TIME} />}
       </List>
       <Pager path={PATH} query={query} next={next} />
     </section>

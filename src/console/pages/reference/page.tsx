@@ -38,7 +38,9 @@ function Shown({ reference, search }: { reference: Reference; search: string }) 
     <>
       <details class="panel">
         <summary>{words.aboutApi}</summary>
-        <Markdown text={reference.info.description ?? ''} />
+        <div lang="en">
+          <Markdown text={reference.info.description ?? ''} />
+        </div>
       </details>
       <section class="filters" aria-label={words.filters}>
         <Field
@@ -52,8 +54,10 @@ function Shown({ reference, search }: { reference: Reference; search: string }) 
       {groups.length === 0 && <Empty title={words.noRequest}>{words.shorter}</Empty>}
       {groups.map(([tag, requests]) => (
         <section key={tag} class="panel reference">
-          <h2>{tag}</h2>
-          <p class="soft">{reference.tags.find(({ name }) => name === tag)?.description}</p>
+          <h2 lang="en">{tag}</h2>
+          <p class="soft" lang="en">
+            {reference.tags.find(({ name }) => name === tag)?.description}
+          </p>
           {requests.map((request) => (
             <OneRequest key={request.place} reference={reference} request={request} />
           ))}
@@ -75,7 +79,9 @@ function OneRequest({ reference, request }: { reference: Reference; request: Req
     <details id={place} open={isNamed} onToggle={(event) => event.currentTarget.open && setOpened(true)}>
       <summary>
         <code class="method">{method.toUpperCase()}</code> <code>{path}</code>{' '}
-        <span class="soft">{operation.summary}</span>
+        <span class="soft" lang="en">
+          {operation.summary}
+        </span>
       </summary>
       {opened && <Details reference={reference} request={request} />}
     </details>

@@ -12,10 +12,10 @@ import {
   sendTestMail,
 } from '../../api/endpoints.ts'
 import { Action, Done, Email, Page, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
+import { LanguageChoice } from '../../parts/language-choice.tsx'
 import { deviceName } from '../../parts/device.ts'
 import { Choice, Field, Form, PasswordField, Submit, Username, useStaying, useSubmit } from '../../parts/forms.tsx'
-import type { Language } from '../../language/language.ts'
-import { LANGUAGES, chooseLanguage, chosenLanguage, t } from '../../language/language.ts'
+import { t } from '../../language/language.ts'
 import { account, showUser } from '../../state/account.ts'
 import { useLoad } from '../../state/load.ts'
 import type { Theme } from '../../state/theme.ts'
@@ -123,9 +123,6 @@ function Password() {
 
 const THEMES = Object.entries(words.appearance.themes)
 
-/** Each language in its own words, for who cannot read the one that is shown. */
-const CHOICES = [['', words.appearance.browsersLanguage], ...Object.entries(LANGUAGES)] as const
-
 function Appearance() {
   return (
     <section class="panel">
@@ -136,12 +133,7 @@ function Appearance() {
         value={theme.value}
         onChange={(event) => chooseTheme(event.currentTarget.value as Theme)}
       />
-      <Choice
-        label={words.appearance.language}
-        options={CHOICES}
-        value={chosenLanguage() ?? ''}
-        onChange={(event) => chooseLanguage((event.currentTarget.value || null) as Language | null)}
-      />
+      <LanguageChoice />
     </section>
   )
 }
