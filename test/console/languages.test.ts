@@ -1,6 +1,10 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
+import { PASSWORD } from '../../scripts/harness/console-gateway.ts'
 import { post } from '../../scripts/harness/http.ts'
+import { findUserByEmail } from '../../src/shared/identity/users.ts'
+import { grantCredits } from '../../src/shared/operators/changes.ts'
+import { newId } from '../../src/shared/platform/ids.ts'
 import { chinese } from '../../src/console/language/chinese.ts'
 import { english } from '../../src/console/language/english.ts'
 import { INSIDE, OUTSIDE, liveIn, settled } from './support/every-page.ts'
@@ -13,11 +17,12 @@ import { PHONE, fitsTheScreen, looksGood, seriousFaults } from './support/visit.
 const ALIKE = new RegExp(
   [
     '<[^>]*>|https?://\\S*|/[\\w/-]+|[\\w.+-]*@[\\w.]+|…[0-9a-f]{8}',
-    '[A-Za-z0-9]+(?:[-_.:…][\\w…*]+)+|[A-Z][A-Z0-9_]{2,}',
+    '[A-Z][A-Z0-9_]{2,}=\\w+|[A-Za-z0-9]+(?:[-_.:…][\\w…*]+)+|[A-Z][A-Z0-9_]{2,}',
     'Tollgate|API|ID|IP|UTC|GMT|PIN|CSV|JSON|HTTP|POST|URL|curl|Python|JavaScript|[Ww]ebhooks?|[Tt]oken|p\\d\\d|\\d ms',
     'Ctrl K|Claude|Stripe|Postgres|Codex|English|Chrome|Headless|Linux|Safari|node|web|worker|Authorization|Bearer',
     'Chat Completions|Messages|Responses|Standard Webhooks|Console playground|Sandbox|sandbox|openai',
-    'anthropic|fal|replicate|openrouter|default|tg_\\w*|unconfigured|unreachable|US\\$|unknown: .*|[+] model .*|images、POST|command line',
+    'anthropic|fal|replicate|openrouter|default|tg_\\w*',
+    'unconfigured|unreachable|US\\$|unknown: .*|[+~-] (?:model|upstream) [^]*|images、POST|command line',
     'Ada Lovelace|\\b(?:test|laptop|reader|payer|maker|chooser)\\b',
   ].join('|'),
   'g',
@@ -128,6 +133,51 @@ describe('the languages of the console', () => {
     expect(await page.evaluate('document.documentElement.lang')).to.equal('zh-CN')
     await looksGood(page)
   })
+
+  for (const [width, colorScheme] of [
+    [1440, 'light'],
+    [390, 'dark'],
+  ] as const)
+    it(`lead from sign-up to a call and its receipt in Chinese, ${width} px, ${colorScheme}`, async () => {
+      const email = `journey-${width}@example.com`
+      const viewport = { width, height: 900 }
+      const { page, open } = await gateway.visit({ locale: 'zh-CN', timezoneId: 'UTC', viewport, colorScheme })
+      const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+      const isFine = async (): Promise<void> => {
+        expect(await untranslated(page), page.url()).to.deep.equal([])
+        await looksGood(page)
+      }
+      const { entrance, frame, keys, playground, calls } = chinese
+      await open('/sign-up', entrance.create)
+      await page.getByLabel(entrance.email).fill(email)
+      await page.getByLabel(entrance.password, { exact: true }).fill(PASSWORD)
+      await press(entrance.createMine)
+      await page.getByTestId('balance').waitFor()
+      await isFine()
+      await open('/dev/mail', chinese.models.mails)
+      const mail = page.locator('.mail').filter({ hasText: email })
+      await mail.getByText('验证您的 Tollgate 邮箱').waitFor()
+      await mail.getByRole('link', { name: /verify#token=/ }).click()
+      await press(entrance.verifyMine)
+      await page.getByRole('heading', { level: 1, name: entrance.verified }).waitFor()
+      await isFine()
+      const { account_id: accountId } = (await findUserByEmail(gateway.db, email))!
+      await grantCredits(gateway.db, null, { id: newId('grant'), accountId, amount: 1000, origin: 'bonus' })
+      await open('/keys', frame.page.keys)
+      await press(keys.new)
+      await page.getByLabel(keys.columns.name).fill('laptop')
+      await press(keys.create)
+      await page.getByTestId('secret').waitFor()
+      await isFine()
+      await open('/playground/image', frame.page.playground)
+      await page.getByLabel(playground.prompt).fill('a fox')
+      await press(playground.generate('image'))
+      await page.getByTestId('receipt').waitFor()
+      await isFine()
+      await page.getByTestId('receipt').getByRole('link').click()
+      await page.getByTestId('receipt').getByText(calls.receipt.term).waitFor()
+      await isFine()
+    })
 
   it('explain a call and its receipt in Chinese', async () => {
     const email = 'payer@example.com'

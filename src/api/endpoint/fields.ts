@@ -49,8 +49,8 @@ export const pageLimit = wholeNumber(1, 100)
 /** Which end of the time a list begins at. */
 export const timeOrder = z
   .enum(Object.keys(TIME_ORDERS) as [TimeOrder, ...TimeOrder[]], { error: 'must be newest or oldest' })
-  .default('newest')
-  .meta({ description: 'Which come first.', override: described({ default: 'newest' }) })
+  .optional()
+  .meta({ description: 'Which come first: the newest, if absent.' })
 
 /** Where the next page begins. */
 export const pageCursor = z

@@ -9,6 +9,7 @@ import { beginUse, forgot, signInByPasskey, signUp } from '../api/endpoints.ts'
 import { Action } from '../parts/basics.tsx'
 import { Brand } from '../parts/brand.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
+import { LanguageChoice } from '../parts/language-choice.tsx'
 import { hasPasskeys, usePasskey } from '../parts/passkeys.ts'
 import { SecondStep, useSignIn } from '../parts/second-step.tsx'
 import { withFields } from '../parts/route.ts'
@@ -58,6 +59,7 @@ export function Card({ title, announce = false, wide = false, children }: CardPr
         </h1>
         {children}
       </main>
+      <LanguageChoice />
     </div>
   )
 }

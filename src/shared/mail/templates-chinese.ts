@@ -92,8 +92,8 @@ const SIGN_IN_CHANGES: Record<string, { subject: string; sentence: string }> = {
   totp_added: { subject: '已添加验证器应用', sentence: '今后登录需要该应用的验证码。其他所有会话已结束。' },
   totp_removed: { subject: '已移除验证器应用', sentence: '登录不再需要验证码，恢复码也已失效。' },
   recovery_code_used: { subject: '恢复码已被使用', sentence: '有人使用您的密码和一个恢复码登录，该恢复码已失效。' },
-  second_factor_reset: { subject: '运营方已移除第二验证方式', sentence: '登录仅需密码。所有会话已结束。' },
-  passkey_added: { subject: '已添加通行密钥', sentence: '它无需密码即可登录，也是您的第二验证方式之一。' },
+  second_factor_reset: { subject: '运营方已移除第二重验证', sentence: '登录仅需密码。所有会话已结束。' },
+  passkey_added: { subject: '已添加通行密钥', sentence: '它无需密码即可登录，也是您的第二重验证之一。' },
   passkey_removed: { subject: '已移除通行密钥', sentence: '它不能再用于登录。' },
   passkey_refused: {
     subject: '通行密钥被拒绝',

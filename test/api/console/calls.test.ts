@@ -133,6 +133,9 @@ describe('GET /api/calls', () => {
       const pages = await allPages(api)
       expect(pages.map((page) => page.length)).to.deep.equal([2, 2, 1])
       expect(ids(pages.flat())).to.deep.equal(ids((await api('GET', '/api/calls')).json.data))
+      const oldest = await allPages(api, '&sort=oldest')
+      expect(ids(oldest.flat())).to.deep.equal(ids(pages.flat()).toReversed())
+      expect((await api('GET', '/api/calls?sort=cost')).json.error).to.equal('invalid_request')
     })
 
     it('do not change while calls arrive', async () => {

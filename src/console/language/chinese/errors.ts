@@ -35,7 +35,7 @@ export const BY_CODE: Readonly<Record<Exclude<ErrorCode, 'invalid_request'>, str
   model_not_allowed: '此密钥不能调用该模型。',
   account_suspended: '此账户已停用。',
   email_unverified: '请先验证您的邮箱。',
-  second_factor_required: '此服务要求第二验证方式，请先设置。',
+  second_factor_required: '此服务要求第二重验证，请先设置。',
   proof_required: '请确认是您本人：输入密码或验证码。',
   forbidden: '此账户无权进行该操作。',
   model_not_found: '没有此模型，或此密钥不能调用该模型。',
@@ -103,7 +103,7 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/^There is no model "(.*)" at the moment\.$/, '目前没有模型“$1”。'],
   [
     /^Operators may sign in with a password alone\..*$/,
-    '运营人员可以仅用密码登录。设置 SECOND_FACTOR=operators 以要求第二验证方式。',
+    '运营人员可以仅用密码登录。设置 SECOND_FACTOR=operators 以要求第二重验证。',
   ],
   [/^refuses the key \((\d+)\)$/, '拒绝此密钥（$1）'],
   [/^accepts the key$/, '接受此密钥'],

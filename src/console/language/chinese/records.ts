@@ -116,7 +116,7 @@ export const records: Texts['records'] = {
     totp_added: '添加验证器应用',
     totp_removed: '移除验证器应用',
     recovery_code_used: '使用恢复码登录',
-    second_factor_reset: '移除第二验证方式',
+    second_factor_reset: '移除第二重验证',
     passkey_added: '添加通行密钥',
     passkey_removed: '移除通行密钥',
     passkey_refused: '使用了疑似复制的通行密钥',

@@ -40,7 +40,7 @@ export const settings: Texts['settings'] = {
     unknownAddress: '未知地址',
     seen: (address, signedIn, seen) => [`${address} · 登录于 `, signedIn, ' · 最近使用 ', seen],
     current: '当前会话',
-    end: (device) => `退出 ${device}`,
+    end: (device) => `退出登录 ${device}`,
   },
   address: {
     title: '邮箱地址',

@@ -28,7 +28,11 @@ export const catalogue = {
   address: 'Address',
   keyVariable: 'Variable of its key',
   keyHint: 'The environment variable of web and workers that has the key. Leave empty if it needs none.',
-  hasPool: 'It has a pool of keys, which is edited as JSON.',
+  pool: 'Several keys',
+  poolHint:
+    'One a line: name, variable and, unless it is 1, weight, such as “spare SPARE_KEY 2”. Instead of one variable.',
+  headers: 'Headers',
+  headersHint: 'One a line, such as “X-Team: images”.',
   atOnce: 'Requests at once',
   atOnceHint: 'The most that one worker sends it at the same time. Leave empty for no limit.',
   addModel: 'Add a model',
@@ -66,6 +70,14 @@ export const catalogue = {
   nameThere: (nth: string) => `Its name there${nth}`,
   /** Fields of prices and groups: those without words of their own are read as they are written. */
   fields: {} as Readonly<Record<string, string>>,
+  costs: {
+    input: 'Cost in dollars per 1M input tokens',
+    output: 'Cost in dollars per 1M output tokens',
+    perCharacter: 'Cost in dollars per 1M characters',
+    perSearch: 'Cost in dollars per search',
+    perSecond: 'Cost in dollars per second',
+    perCall: 'Cost in dollars per call',
+  },
   prices: {
     input: 'Credits per 1M input tokens',
     output: 'Credits per 1M output tokens',

@@ -53,10 +53,10 @@ export function HelpPage({ params: { folder, page } }: PageProps) {
 }
 
 const AllGuides = ({ guides }: { guides: Guide[] }) => (
-  <nav class="panel guides" aria-label={words.guides}>
+  <section class="panel guides" aria-label={words.guides}>
     {groupsFor().map((group) => (
-      <div key={group} role="group" aria-label={words.groups[group]}>
-        <strong>{words.groups[group]}</strong>
+      <div key={group}>
+        <h2>{words.groups[group]}</h2>
         <ul>
           {guides
             .filter((one) => one.group === group)
@@ -70,7 +70,7 @@ const AllGuides = ({ guides }: { guides: Guide[] }) => (
         </ul>
       </div>
     ))}
-  </nav>
+  </section>
 )
 
 function OneGuide({ name }: { name: string }) {

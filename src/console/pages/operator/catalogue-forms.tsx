@@ -3,15 +3,23 @@
  * compared and applied as a whole.
  */
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { t } from '../../language/language.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { asFields, asList, isFields } from '../../../shared/platform/fields.ts'
 import type { Modality } from '../../../shared/terms/kinds.ts'
-import { MODALITIES } from '../../../shared/terms/kinds.ts'
+import { MODALITIES, isModality } from '../../../shared/terms/kinds.ts'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { Check, Choice, Field, fieldsOf } from '../../parts/forms.tsx'
-import { PRICE_FIELDS, withModel, withUpstream } from './catalogue-edits.ts'
+import {
+  PRICE_FIELDS,
+  costFields,
+  dollarsOf,
+  headerLines,
+  keyLines,
+  withModel,
+  withUpstream,
+} from './catalogue-edits.ts'
 import type { Texts } from './catalogue-edits.ts'
 
 const words = t.catalogue
@@ -117,18 +125,16 @@ function UpstreamForm({ catalogue, change, name, close }: Props & { name: string
         placeholder="https://api.openai.com/v1"
         defaultValue={textOf(before, 'baseUrl')}
       />
-      {before.keys === undefined ? (
-        <Field
-          label={words.keyVariable}
-          name="apiKeyEnv"
-          pattern="[A-Za-z_][A-Za-z0-9_]*"
-          placeholder="OPENAI_API_KEY"
-          defaultValue={textOf(before, 'apiKeyEnv')}
-          hint={words.keyHint}
-        />
-      ) : (
-        <p class="soft">{words.hasPool}</p>
-      )}
+      <Field
+        label={words.keyVariable}
+        name="apiKeyEnv"
+        pattern="[A-Za-z_][A-Za-z0-9_]*"
+        placeholder="OPENAI_API_KEY"
+        defaultValue={textOf(before, 'apiKeyEnv')}
+        hint={words.keyHint}
+      />
+      <Lines label={words.pool} name="keys" value={keyLines(before.keys)} hint={words.poolHint} />
+      <Lines label={words.headers} name="headers" value={headerLines(before.headers)} hint={words.headersHint} />
       <Field
         label={words.atOnce}
         name="concurrency"
@@ -138,6 +144,23 @@ function UpstreamForm({ catalogue, change, name, close }: Props & { name: string
         hint={words.atOnceHint}
       />
     </FormDialog>
+  )
+}
+
+type LinesProps = { label: string; name: string; value: string; hint: string }
+
+/** A field of several lines, folded while it is empty. */
+function Lines({ label, name, value, hint }: LinesProps) {
+  const id = useId()
+  return (
+    <details open={value !== ''}>
+      <summary>{label}</summary>
+      <div class="field">
+        <label for={id}>{label}</label>
+        <textarea id={id} name={name} rows={3} defaultValue={value} aria-describedby={`${id}-hint`} />
+        <small id={`${id}-hint`}>{hint}</small>
+      </div>
+    </details>
   )
 }
 
@@ -160,7 +183,11 @@ function ModelForm({ catalogue, change, at, close }: Props & { at: number | null
         maxLength={2000}
         defaultValue={textOf(before, 'description')}
       />
-      <Entries entries={asList(before.upstreams).filter(isFields)} names={Object.keys(asFields(upstreams))} />
+      <Entries
+        kind={isModality(before.modality) ? before.modality : null}
+        entries={asList(before.upstreams).filter(isFields)}
+        names={Object.keys(asFields(upstreams))}
+      />
       {at === null ? <FirstPrice /> : <p class="soft">{words.pricesBehind}</p>}
       <Check name="enabled" checked={before.enabled !== false}>
         {words.offered}
@@ -184,12 +211,13 @@ function FirstPrice() {
       {PRICE_FIELDS[kind].map(([name, label]) => (
         <Field key={`${kind} ${name}`} label={label} name={name} type="number" min={0} step={1} required />
       ))}
+      <Costs kind={kind} at={0} cost={undefined} />
     </>
   )
 }
 
 /** The upstreams of a model in their order, and a place for one more. */
-const Entries = ({ entries, names }: { entries: Fields[]; names: string[] }) => (
+const Entries = ({ kind, entries, names }: { kind: Modality | null; entries: Fields[]; names: string[] }) => (
   <>
     {[...entries, {}].map((entry, at) => {
       const which = at === 0 ? '' : ` ${at + 1}`
@@ -207,8 +235,26 @@ const Entries = ({ entries, names }: { entries: Fields[]; names: string[] }) => 
             maxLength={200}
             defaultValue={textOf(entry, 'model')}
           />
+          {kind && <Costs kind={kind} at={at} cost={(entry as Fields).cost} />}
         </div>
       )
     })}
+  </>
+)
+
+type CostsProps = { kind: Modality; at: number; cost: unknown }
+
+/** What calls of a model cost at one of its upstreams, in dollars. Empty: unknown. */
+const Costs = ({ kind, at, cost }: CostsProps) => (
+  <>
+    {costFields(kind, cost).map((name) => (
+      <Field
+        key={`${kind} ${name}`}
+        label={words.costs[name as keyof typeof words.costs] + (at === 0 ? '' : ` ${at + 1}`)}
+        name={`cost-${at}-${name}`}
+        inputMode="decimal"
+        defaultValue={dollarsOf(kind, cost, name)}
+      />
+    ))}
   </>
 )

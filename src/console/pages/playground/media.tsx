@@ -52,7 +52,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
     ...(chosen.quality && { quality: chosen.quality }),
     ...(chosen.n && { n: Number(chosen.n) }),
   }
-  const most = useQuote(kind, fields, ceilingOf(model))
+  const most = useQuote(kind, fields, ceilingOf(model) * (fields.n ?? 1))
   const shown = { ...fields, ...(image.startsWith('data:') && { image_url: `${image.slice(0, 30)}…` }) }
   const submit = (event: Event): void => {
     event.preventDefault()
