@@ -16,7 +16,7 @@ import { PHONE, fitsTheScreen, looksGood, seriousFaults } from './support/visit.
 /** What both languages write alike: ids, addresses, names of products, units, and what people enter. */
 const ALIKE = new RegExp(
   [
-    '<[^>]*>|https?://\\S*|/[\\w/-]+|[\\w.+-]*@[\\w.]+|…[0-9a-f]{8}',
+    '<[^>]*>|https?://\\S*|/[\\w/-]+|[\\w.+-]*@[\\w.]+|…[\\w-]{4,8}',
     '[A-Z][A-Z0-9_]{2,}=\\w+|[A-Za-z0-9]+(?:[-_.:…][\\w…*]+)+|[A-Z][A-Z0-9_]{2,}',
     'Tollgate|API|ID|IP|UTC|GMT|PIN|CSV|JSON|HTTP|POST|URL|curl|Python|JavaScript|[Ww]ebhooks?|[Tt]oken|p\\d\\d|\\d ms',
     'Ctrl K|Claude|Stripe|Postgres|Codex|English|Chrome|Headless|Linux|Safari|node|web|worker|Authorization|Bearer',

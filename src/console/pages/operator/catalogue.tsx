@@ -111,12 +111,7 @@ function Editor({ version, catalogue, done }: EditorProps) {
       {check && <Findings check={check} catalogue={given.fault === null ? given.catalogue : null} />}
       {check && check.faults.length === 0 && check.changes.length > 0 ? (
         <>
-          <Field
-            label={t.accounts.note}
-            value={note}
-            maxLength={500}
-            onInput={(event) => setNote(event.currentTarget.value)}
-          />
+          <Note value={note} put={setNote} />
           {check.needsPassword && <OwnPassword value={password} put={setPassword} />}
           <Action busy={busy} busyText={words.applying} onClick={apply}>
             {words.applyAs(check.version + 1)}
@@ -141,6 +136,10 @@ async function untilRight(work: () => Promise<unknown>, { over }: { over: () => 
   }
   over()
 }
+
+const Note = ({ value, put }: { value: string; put: (value: string) => void }) => (
+  <Field label={t.accounts.note} value={value} maxLength={500} onInput={(event) => put(event.currentTarget.value)} />
+)
 
 const OwnPassword = ({ value, put }: { value: string; put: (value: string) => void }) => (
   <PasswordField
