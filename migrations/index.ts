@@ -26,6 +26,7 @@ import * as webhookTries from './017_webhook_tries.ts'
 import * as secondFactors from './018_second_factors.ts'
 import * as passkeys from './019_passkeys.ts'
 import * as listedModels from './020_listed_models.ts'
+import * as languages from './021_languages.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -61,6 +62,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '018_second_factors': secondFactors,
   '019_passkeys': passkeys,
   '020_listed_models': listedModels,
+  '021_languages': languages,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

@@ -552,11 +552,13 @@ CREATE TABLE mails (
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was asked for.
   finished_at timestamptz, -- When it was sent, skipped or given up.
   details jsonb NOT NULL DEFAULT '{}'::jsonb, -- What a mail says beside its links: amounts, addresses.
+  language text NOT NULL DEFAULT 'en'::text, -- What it is written in: a tag such as zh-CN.
   CONSTRAINT mails_pkey PRIMARY KEY (id),
   CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT mails_finished_or_not CHECK (((status = ANY (ARRAY['sent'::text, 'skipped'::text, 'dead'::text])) = (finished_at IS NOT NULL))),
   CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text, 'access'::text, 'key_rotated'::text, 'top_up_failed'::text, 'invitation'::text, 'webhook_off'::text, 'sign_in_changed'::text]))) NOT VALID,
   CONSTRAINT mails_know_their_user CHECK (((kind = ANY (ARRAY['reset'::text, 'invitation'::text])) = (user_id IS NULL))),
+  CONSTRAINT mails_language_known CHECK ((language = ANY (ARRAY['en'::text, 'zh-CN'::text]))),
   CONSTRAINT mails_note_length CHECK ((char_length(note) <= 500)),
   CONSTRAINT mails_recipient_is_lowercase CHECK (((recipient = lower(recipient)) AND ((length(recipient) >= 3) AND (length(recipient) <= 254)))),
   CONSTRAINT mails_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'skipped'::text, 'dead'::text]))),
@@ -922,11 +924,13 @@ CREATE TABLE users (
   password_changed_at timestamptz NOT NULL DEFAULT now(), -- Reset links that were asked for before it are dead.
   created_at timestamptz NOT NULL DEFAULT now(), -- Registration.
   has_second_factor boolean NOT NULL DEFAULT false, -- Whether a session needs one. Changed with the factors.
+  language text NOT NULL DEFAULT 'en'::text, -- Of mails to them: a tag such as zh-CN.
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_key UNIQUE (email),
   CONSTRAINT users_avatar_url_length CHECK ((char_length(avatar_url) <= 2048)),
   CONSTRAINT users_display_name_length CHECK ((char_length(display_name) <= 60)),
   CONSTRAINT users_email_is_lowercase CHECK (((email = lower(email)) AND (length(email) <= 254))),
+  CONSTRAINT users_language_known CHECK ((language = ANY (ARRAY['en'::text, 'zh-CN'::text]))),
   CONSTRAINT users_role_known CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text])))
 );
 
@@ -1119,6 +1123,9 @@ CREATE FUNCTION key_is_valid(key api_keys, secret integer, moment timestamptz) R
 --     ELSE false
 -- END)
 CREATE FUNCTION ledger_entries_rules(seq bigint, call_id uuid, kind text, amount bigint, deduction_id uuid, payment_id uuid) RETURNS boolean;
+
+-- 
+CREATE FUNCTION mail_language(about uuid, recipient text, sender uuid) RETURNS text;
 
 -- Notes whether keys of an account are limited, after their limits were changed.
 CREATE FUNCTION mark_limited(marked uuid) RETURNS void;

@@ -5,6 +5,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { exec } from 'preact-iso/router'
+import { t } from './language/language.ts'
 import { hasEnded, mustAddFactor, token } from './state/session.ts'
 import { isSiteKnown, site } from './state/site.ts'
 import { ForgotPage, NotFoundPage, SignInPage, SignUpPage } from './pages/signed-out.tsx'
@@ -59,12 +60,12 @@ const INSIDE: Route[] = [
   {
     path: '/webhooks/:id?',
     page: lazyPage(async () => (await import('./pages/webhooks/page.tsx')).WebhooksPage),
-    managed: 'Webhooks',
+    managed: t.frame.page.webhooks,
   },
   {
     path: '/credits',
     page: lazyPage(async () => (await import('./pages/credits/page.tsx')).CreditsPage),
-    managed: 'Credits',
+    managed: t.frame.page.credits,
   },
   { path: '/members', page: lazyPage(async () => (await import('./pages/members/page.tsx')).MembersPage) },
   {

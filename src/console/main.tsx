@@ -8,6 +8,7 @@ import './style/parts.css'
 import './style/playground.css'
 import './style/operator.css'
 import './state/theme.ts'
+import { language } from './language/language.ts'
 import { App } from './app.tsx'
 import { BannerBar } from './parts/banner.tsx'
 
@@ -33,6 +34,8 @@ const PAGES = [
 
 /** Links to these are links to pages of ours; all others are the browser's. */
 const OURS = new RegExp(`^/(?:$|\\?|#|(?:${PAGES.join('|')})(?:[/?#]|$))`)
+
+document.documentElement.lang = language
 
 render(
   <LocationProvider scope={OURS}>

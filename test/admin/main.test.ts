@@ -82,6 +82,7 @@ describe("the operator's command line", function () {
       'email',
       'displayName',
       'avatarUrl',
+      'language',
       'credits',
       'emailVerified',
       'createdAt',

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { PRICE_FIELDS, withModel, withUpstream } from '../../src/console/pages/operator/catalogue-edits.ts'
+import { PRICE_FIELDS, keyLines, withModel, withUpstream } from '../../src/console/pages/operator/catalogue-edits.ts'
 import { placeOf, withoutPath } from '../../src/console/pages/operator/places.ts'
 import { exampleOf, placeOf as anchorOf, typeText } from '../../src/console/pages/reference/document.ts'
 import { callsOfBar } from '../../src/console/state/overview-range.ts'
@@ -38,11 +38,54 @@ describe('what the console explains', () => {
 
     const pooled = {
       ...(whole as object),
-      upstreams: { own: { keys: [{ name: 'a', apiKeyEnv: 'A' }], results: 'link' } },
+      upstreams: { own: { keys: [{ name: 'a', apiKeyEnv: 'A', models: ['m'] }], results: 'link' } },
     }
-    expect(withUpstream(pooled, 'own', { ...texts, concurrency: 'many' }))
+    const form = {
+      ...texts,
+      apiKeyEnv: '',
+      keys: 'a  A\n\nspare SPARE_KEY 2',
+      headers: 'X-Team: images',
+      concurrency: 'many',
+    }
+    expect(withUpstream(pooled, 'own', form))
       .to.have.nested.property('upstreams.own')
-      .that.deep.equals({ ...pooled.upstreams.own, protocol: 'openai', baseUrl: texts.baseUrl, concurrency: 'many' })
+      .that.deep.equals({
+        keys: [
+          { name: 'a', apiKeyEnv: 'A', models: ['m'], weight: undefined },
+          { name: 'spare', apiKeyEnv: 'SPARE_KEY', weight: 2 },
+        ],
+        headers: { 'X-Team': 'images' },
+        results: 'link',
+        protocol: 'openai',
+        baseUrl: texts.baseUrl,
+        apiKeyEnv: undefined,
+        concurrency: 'many',
+      })
+    expect(
+      keyLines([
+        { name: 'a', apiKeyEnv: 'A' },
+        { name: 'b', apiKeyEnv: 'B', weight: 3 },
+      ]),
+    ).to.equal('a A\nb B 3')
+    for (const [kind, before, texts, cost] of [
+      ['chat', undefined, { input: '0.25', output: '2' }, { perTokens: 1e6, input: 250_000, output: 2_000_000 }],
+      [
+        'chat',
+        { perTokens: 1000, input: 5, cachedInput: 1 },
+        { input: '0.007' },
+        { perTokens: 1000, input: 7, cachedInput: 1 },
+      ],
+      ['image', undefined, { perCall: '0.04' }, { perCall: 40_000 }],
+      ['image', { rows: [{ perCall: 9 }] }, { perCall: '1' }, { rows: [{ perCall: 9 }] }],
+      ['rerank', { perSearch: 2000 }, { perSearch: '0.002' }, { perSearch: 2000 }],
+      ['speech', undefined, { perCharacter: '15' }, { perCharacters: 1e6, perCharacter: 15_000_000 }],
+    ] as const) {
+      const model = { modality: kind, upstreams: [{ upstream: 'own', model: 'x', ...(before && { cost: before }) }] }
+      const costs = Object.fromEntries(Object.entries(texts).map(([name, text]) => [`cost-0-${name}`, text]))
+      expect(withModel({ models: [model] }, 0, { 'upstream-0': 'own', 'model-0': 'x', ...costs }))
+        .to.have.nested.property('models[0].upstreams[0].cost')
+        .that.deep.equals(cost)
+    }
     const edited = { name: 'Own', 'upstream-0': '', 'model-0': 'x', 'upstream-1': 'own', 'model-1': 'y' }
     expect(withModel(whole, 0, edited))
       .to.have.nested.property('models[0]')
@@ -50,7 +93,7 @@ describe('what the console explains', () => {
         ...models[0],
         name: 'Own',
         enabled: false,
-        upstreams: [{ upstream: 'own', model: 'y' }],
+        upstreams: [{ upstream: 'own', model: 'y', cost: undefined }],
       })
     const free = { id: 'f', modality: 'moderation', credits: '0', 'upstream-0': 'own', 'model-0': 'x', enabled: 'on' }
     expect(faultsOf(withModel(first, null, free))).to.deep.equal([])

@@ -110,6 +110,25 @@ describe('the first hour with the console', () => {
     await row.getByText('Missing: its variable has no value').waitFor()
     await page.getByRole('button', { name: 'Test the key default of sandbox', exact: true }).click()
     await page.getByText(/^HTTP 200 in .*: the upstream accepts the key/).waitFor()
+
+    await open('/operator/catalogue', 'Catalogue')
+    await page.getByRole('button', { name: 'Edit the upstream sandbox', exact: true }).click()
+    const variable = await dialog.getByLabel('Variable of its key').inputValue()
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Edit the upstream openai2' }).click()
+    await dialog.getByLabel('Variable of its key').fill(variable)
+    await dialog.getByRole('button', { name: 'Write into the catalogue' }).click()
+    await page.getByRole('button', { name: 'Check and compare' }).click()
+    await page.getByLabel('Your password').fill(PASSWORD)
+    await page.getByRole('button', { name: /^Apply as version/ }).click()
+    await page.getByRole('button', { name: 'Check and compare' }).waitFor()
+    await open('/operator/upstreams', 'Upstreams')
+    await until('the key is set', async () => {
+      await page.getByRole('button', { name: 'Refresh' }).click()
+      return (await row.getByText('Set', { exact: true }).count()) > 0
+    })
+    await page.getByRole('button', { name: 'Test the key default of openai2', exact: true }).click()
+    await row.getByText(/^HTTP 200 in .*: the upstream accepts the key/).waitFor()
   })
 
   it('explains why a webhook is not taken, and since when', async () => {

@@ -123,6 +123,9 @@ describe('organisations in the console', () => {
       await page.getByText('This page is for the owner and admins').waitFor()
     }
     await looksGood(page)
+    await open('/playground/image', 'Playground')
+    await page.getByLabel('Images', { exact: true }).selectOption('2')
+    await page.getByTestId('ceiling').getByText('Your budget has 50 left, so the call would be refused.').waitFor()
     await open('/settings', 'Settings')
     await page.getByText('Switch to your personal account to delete it').waitFor()
     await open('/overview', 'Overview')

@@ -113,6 +113,8 @@ const SHARED_WITH_BROWSERS = [
   'requests/sizes',
   'reports/margin-csv',
   'terms/currencies',
+  'terms/failures',
+  'terms/languages',
 ].map((name) => `src/shared/${name}.ts`)
 
 /** The files of this repository that a source file imports. `isType`: it imports types alone. */

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { cancelUnpaid } from '../../shared/payments/cancel.ts'
 import { parseEmail } from '../../shared/terms/emails.ts'
+import { LANGUAGE_TAGS } from '../../shared/terms/languages.ts'
 import { leave } from '../../shared/operators/account-deletion.ts'
 import { logIn, networkHash } from '../../shared/identity/login.ts'
 import { changePassword } from '../../shared/identity/password-changes.ts'
@@ -33,7 +34,9 @@ export const createAccount = endpoint({
   path: '/api/auth/register',
   tag,
   summary: 'Register',
-  description: 'Creates an account and logs in. A verification mail is sent automatically.',
+  description:
+    'Creates an account and logs in. A verification mail is sent automatically, in the language that ' +
+    '`Accept-Language` asks for, as all mails are then.',
   auth: null,
   limits: [{ limit: 'registrations', per: 'client' }],
   body: z.object({ email: emailAddress, password: newPassword, displayName }).meta({ id: 'RegisterRequest' }),
@@ -44,7 +47,17 @@ export const createAccount = endpoint({
   return async ({ body, request }) => {
     const device = request.device()
     const network = networkHash(config.APP_SECRET, device.ip)
-    const { user: made, token, mailId } = await register(db, { ...body, ...terms, device, network })
+    const {
+      user: made,
+      token,
+      mailId,
+    } = await register(db, {
+      ...body,
+      ...terms,
+      language: request.language(),
+      device,
+      network,
+    })
     enqueueMail({ queues, log }, mailId)
     logSecurity(log, request, 'registered', made.account_id)
     return { ok: true, token, user: presentUser(made) }
@@ -128,6 +141,7 @@ export const changeAccount = endpoint({
     .object({
       displayName: displayName.meta({ description: 'At most 60 characters.' }),
       avatarUrl: avatarUrl.meta({ description: 'An https URL; empty for none.' }),
+      language: z.enum(LANGUAGE_TAGS).optional().meta({ description: 'Of mails to you.' }),
     })
     .meta({ id: 'ProfileRequest' }),
   answers: { 200: { description: 'The updated account.', schema: userAnswer } },

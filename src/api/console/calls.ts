@@ -17,7 +17,17 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { session } from '../endpoint/auth.ts'
 import { createCursors } from './cursors.ts'
-import { endOf, keyId, memberId, moment, pageCursor, pageLimit, startOf, pathId } from '../endpoint/fields.ts'
+import {
+  endOf,
+  keyId,
+  memberId,
+  moment,
+  pageCursor,
+  pageLimit,
+  startOf,
+  pathId,
+  timeOrder,
+} from '../endpoint/fields.ts'
 import { isStorable } from '../../shared/platform/text-fields.ts'
 
 /** What a list of calls can be narrowed to. */
@@ -41,9 +51,9 @@ export const callFilter = {
   to: moment.optional().meta({ description: 'Calls accepted at or before this; a day is included as a whole.' }),
 }
 
-const callsQuery = z.object({ ...callFilter, limit: pageLimit, cursor: pageCursor })
+const callsQuery = z.object({ ...callFilter, sort: timeOrder, limit: pageLimit, cursor: pageCursor })
 
-/** Lists calls, newest first. A page stays what it is while calls arrive. */
+/** Lists calls, by time. A page stays what it is while calls arrive. */
 export const showCalls = endpoint({
   method: 'get',
   path: '/api/calls',
@@ -52,7 +62,7 @@ export const showCalls = endpoint({
   description: 'A member sees their own; owner and admins see those of all members.',
   auth: session,
   query: callsQuery,
-  answers: { 200: { description: 'A page of calls, newest first.', schema: pageOf(call) } },
+  answers: { 200: { description: 'A page of calls.', schema: pageOf(call) } },
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'calls')
   return async ({ auth, query: { cursor, limit, ...fields } }) => {

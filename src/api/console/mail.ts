@@ -9,7 +9,7 @@ import { newId } from '../../shared/platform/ids.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
 import type { CountedMail } from '../../shared/mail/allowance.ts'
 import { countMail, lockMailbox, uncountMail } from '../../shared/mail/allowance.ts'
-import { testMail } from '../../shared/mail/templates.ts'
+import { templatesIn } from '../../shared/mail/templates.ts'
 import { describeFailure } from '../../shared/mail/mailer.ts'
 import { ok } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
@@ -78,7 +78,7 @@ export const sendTestMail = endpoint({
     if (to !== user.email && user.email_verified_at === null) throw new ApiError('email_unverified')
     // Only a mail that may be sent counts; a sender's accounts count together.
     await limits.testMails.take(mailboxes(user.email).hash.toString('base64url'))
-    const mail = { ...testMail(config.BASE_URL, to), id: newId('mail'), to }
+    const mail = { ...templatesIn(user.language).testMail(config.BASE_URL, to), id: newId('mail'), to }
     await countTestMail(db, { mailId: mail.id, mailbox: mailboxes(to), hourlyLimit: config.MAIL_RATE_LIMIT })
     const patience = AbortSignal.timeout(TEST_MS)
     try {

@@ -8,6 +8,7 @@ import { SESSION_USES } from '../../shared/calls/tries.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { shownCodeOf } from '../../shared/platform/errors.ts'
 import { MODALITIES } from '../../shared/terms/kinds.ts'
+import { LANGUAGE_TAGS } from '../../shared/terms/languages.ts'
 import { CALL_STATUSES } from '../../shared/terms/lifecycle.ts'
 import { DIALECTS } from '../../shared/chat/dialect.ts'
 import { ENTRY_KINDS, ORIGINS } from '../../shared/ledger/ledger.ts'
@@ -207,6 +208,7 @@ export const user = z
     email: z.string(),
     displayName: z.string(),
     avatarUrl: z.string(),
+    language: z.enum(LANGUAGE_TAGS).meta({ description: 'Of mails to them.' }),
     credits,
     emailVerified: z.boolean(),
     createdAt: time,

@@ -8,6 +8,7 @@ import type { MemberRole } from '../../shared/identity/members.ts'
 import type { Device } from '../../shared/identity/sessions.ts'
 import type { Config } from '../../shared/platform/config/config.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
+import type { Language } from '../../shared/terms/languages.ts'
 import type { Trace } from '../../shared/platform/process/trace.ts'
 import type { WebDeps } from '../deps.ts'
 import type { LimitUse } from './rate-limits.ts'
@@ -109,6 +110,8 @@ type HolderOf<D extends Declaration> = D['auth'] extends Auth<infer Holder> ? Ho
 export type RequestFacts = Trace & {
   /** From where it was sent. */
   device: () => Device
+  /** What the client asks for by Accept-Language. */
+  language: () => Language
   /** The names of its body's fields, of those too that nothing reads. */
   sentFields: () => string[]
   /** The secret of the browser's cookie; empty without one. */

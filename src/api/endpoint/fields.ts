@@ -4,6 +4,8 @@
 import { z } from 'zod'
 import { DEFAULT_DAYS, MAX_DAYS } from '../../shared/reports/days.ts'
 import type { Id, IdKind } from '../../shared/platform/ids.ts'
+import type { TimeOrder } from '../../shared/platform/postgres/time-order.ts'
+import { TIME_ORDERS } from '../../shared/platform/postgres/time-order.ts'
 import { parseId } from '../../shared/platform/ids.ts'
 import { MAX_GRANT_CREDITS } from '../../shared/ledger/ledger.ts'
 import { isStorable } from '../../shared/platform/text-fields.ts'
@@ -43,6 +45,12 @@ const PAGE = 50
 export const pageLimit = wholeNumber(1, 100)
   .default(PAGE)
   .meta({ description: 'The most elements to return.', override: described({ default: PAGE }) })
+
+/** Which end of the time a list begins at. */
+export const timeOrder = z
+  .enum(Object.keys(TIME_ORDERS) as [TimeOrder, ...TimeOrder[]], { error: 'must be newest or oldest' })
+  .optional()
+  .meta({ description: 'Which come first: the newest, if absent.' })
 
 /** Where the next page begins. */
 export const pageCursor = z

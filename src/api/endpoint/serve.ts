@@ -24,6 +24,7 @@ import { onFinished } from '../server/on-finished.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { hasBody, readJsonBody, maxBytesOf } from '../middleware/json-body.ts'
 import type { RequestState, Served } from '../middleware/request-context.ts'
+import { languageAsked } from '../../shared/terms/languages.ts'
 import { fieldFault, fieldPath, fieldRefusal } from '../../shared/platform/field-errors.ts'
 
 type Request = ParameterizedContext<RequestState>
@@ -183,6 +184,7 @@ const factsOf = (ctx: Request, config: WebDeps['config'], sent: JsonObject = {})
   requestId: ctx.state.requestId,
   traceparent: ctx.state.traceparent,
   device: () => deviceOf(ctx, config.TRUST_PROXY),
+  language: () => languageAsked(ctx.get('accept-language')),
   sentFields: () => Object.keys(sent),
   browser: () => browserOf(ctx as Context, config),
   bindBrowser: () => bindBrowser(ctx as Context, config),

@@ -15,7 +15,7 @@ import { createCursors } from '../console/cursors.ts'
 import { CSV_PAGE, csv, csvQuery, sendCsv } from '../endpoint/csv.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { moment, pageCursor, pageLimit, searchText } from '../endpoint/fields.ts'
+import { moment, pageCursor, pageLimit, searchText, timeOrder } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
 import { operatorAction } from './answers.ts'
 
@@ -31,7 +31,7 @@ const filters = {
   to: moment.optional().meta({ description: 'At or before this; a day is included as a whole.' }),
 }
 
-type Query = z.output<z.ZodObject<typeof filters>>
+type Query = z.output<z.ZodObject<typeof filters>> & Pick<ActionFilter, 'sort'>
 
 /** The filter that a query means; null if it names somebody unknown. */
 async function narrowed(db: Db, { account, operator: auth, ...rest }: Query): Promise<ActionFilter | null> {
@@ -51,20 +51,20 @@ async function narrowed(db: Db, { account, operator: auth, ...rest }: Query): Pr
   return filter
 }
 
-/** Lists what operators did, newest first. */
+/** Lists what operators did, by time. */
 export const showActions = endpoint({
   ...declared,
   views: 'nobody',
   path: '/api/operator/actions',
   summary: 'List operator actions',
-  query: z.object({ ...filters, limit: pageLimit, cursor: pageCursor }),
-  answers: { 200: { description: 'A page of them, newest first.', schema: pageOf(operatorAction) } },
+  query: z.object({ ...filters, sort: timeOrder, limit: pageLimit, cursor: pageCursor }),
+  answers: { 200: { description: 'A page of them.', schema: pageOf(operatorAction) } },
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'actions')
   return async ({ auth: { accountId }, query: { limit, cursor, ...query } }) => {
-    const before = cursor === undefined ? null : (cursors.read(accountId, cursor) as ActionId)
+    const after = cursor === undefined ? null : (cursors.read(accountId, cursor) as ActionId)
     const filter = await narrowed(db, query)
-    const found = filter ? await listActions(db, filter, limit + 1, before) : []
+    const found = filter ? await listActions(db, filter, limit + 1, after) : []
     const data = await withAccountNames(db, found.slice(0, limit))
     const place = found.length > limit ? parseId('action', data.at(-1)!.id) : null
     return { ok: true, data, nextCursor: cursors.write(accountId, place) }

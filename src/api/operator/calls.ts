@@ -20,7 +20,7 @@ import { callFilter, filterOf, placeOf, positionOf } from '../console/calls.ts'
 import { createCursors } from '../console/cursors.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pageCursor, pageLimit, searchText, pathId } from '../endpoint/fields.ts'
+import { pageCursor, pageLimit, searchText, pathId, timeOrder } from '../endpoint/fields.ts'
 import { operator } from '../endpoint/auth.ts'
 import { accountName, attempt, operatedAccount } from './answers.ts'
 
@@ -30,7 +30,7 @@ const anyCall = call
   .extend({ accountId: id('acc'), accountEmail: z.string(), accountName })
   .meta({ id: 'OperatedCall' })
 
-/** Lists calls of all accounts, newest first. */
+/** Lists calls of all accounts, by time. */
 export const showAllCalls = endpoint({
   ...declared,
   views: 'accounts',
@@ -45,10 +45,11 @@ export const showAllCalls = endpoint({
     account: searchText('The id of an account, or its address.'),
     upstream: line(200).optional().meta({ description: 'The upstream that served the call, or failed it.' }),
     errorType: line(60).optional().meta({ description: 'The error code of the answer.' }),
+    sort: timeOrder,
     limit: pageLimit,
     cursor: pageCursor,
   }),
-  answers: { 200: { description: 'A page of calls, newest first.', schema: pageOf(anyCall) } },
+  answers: { 200: { description: 'A page of calls.', schema: pageOf(anyCall) } },
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'any calls')
   return async ({ auth, query: { cursor, limit, account, ...fields } }) => {

@@ -23,7 +23,7 @@ import { checkNow } from '../billing/payments.ts'
 import { createCursors } from '../console/cursors.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { pageCursor, pageLimit, searchText, pathId } from '../endpoint/fields.ts'
+import { pageCursor, pageLimit, searchText, pathId, timeOrder } from '../endpoint/fields.ts'
 import { operator, provenOperator } from '../endpoint/auth.ts'
 import { accountName } from './answers.ts'
 
@@ -93,22 +93,24 @@ export const findPayments = endpoint({
       "Part of an e-mail address or of an organisation's name, an id of Tollgate, or one of the provider.",
     ),
     status: z.enum(PAYMENT_STATUSES, { error: `must be one of ${PAYMENT_STATUSES.join(', ')}` }).optional(),
+    sort: timeOrder,
     limit: pageLimit,
     cursor: pageCursor,
   }),
-  answers: { 200: { description: 'A page of payments, newest first.', schema: pageOf(operatedPayment) } },
+  answers: { 200: { description: 'A page of payments.', schema: pageOf(operatedPayment) } },
 }).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'operated payments')
   return async ({ auth: { accountId }, query }) => {
-    const before = query.cursor === undefined ? null : (cursors.read(accountId, query.cursor) as PaymentId)
+    const after = query.cursor === undefined ? null : (cursors.read(accountId, query.cursor) as PaymentId)
     const search = query.search.trim()
     const wanted = {
       search,
       status: query.status,
+      sort: query.sort,
       id: parseId('payment', search) ?? undefined,
       accountId: parseId('account', search) ?? undefined,
     }
-    const { rows, next } = await searchPayments(db, wanted, query.limit, before)
+    const { rows, next } = await searchPayments(db, wanted, query.limit, after)
     return { ok: true, data: rows.map(presentOperatedPayment), nextCursor: cursors.write(accountId, next) }
   }
 })

@@ -1,6 +1,7 @@
 /**
  * Requests to the console API.
  */
+import { t } from '../language/language.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { askForProof } from '../state/proof.ts'
 import { endSession, mustAddFactor, token } from '../state/session.ts'
@@ -12,10 +13,13 @@ import { requestOf } from './requests.ts'
  */
 export class Problem extends Error {
   readonly code: ErrorCode | 'unreachable'
+  /** The field of a form that a sentence of the console itself is about. */
+  readonly about: string | undefined
 
-  constructor(code: Problem['code'], message: string) {
+  constructor(code: Problem['code'], message: string, about?: string) {
     super(message)
     this.code = code
+    this.about = about
   }
 
   /** The path of the field that the message begins with: "budget.credits must be a number." is about that. */
@@ -25,11 +29,13 @@ export class Problem extends Error {
 
   /** The message as a sentence of its own, where no label replaces the name of its field. */
   get sentence(): string {
-    const { field, message } = this
-    if (field === undefined) return message
+    const { field, message, code } = this
+    if (field === undefined) return t.errors.sentence(message, code)
     const name = field.split(/[.[\]]+/).findLast((part) => /^[a-z]/.test(part))!
     const words = name.replaceAll('_', ' ').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-    return `${words.charAt(0).toUpperCase()}${words.slice(1)}${message.slice(field.length)}`
+    const known = t.errors.sentence(message)
+    if (known !== message) return known
+    return t.errors.fault(`${words.charAt(0).toUpperCase()}${words.slice(1)}`, message.slice(field.length + 1))
   }
 }
 
@@ -45,8 +51,6 @@ export async function removal(asked: Promise<unknown>): Promise<void> {
     if (problemOf(thrown).code !== 'not_found') throw thrown
   })
 }
-
-const UNREACHABLE = 'The server cannot be reached right now. Try again in a moment.'
 
 type Fields = Record<string, unknown>
 
@@ -87,7 +91,7 @@ async function request<Body>(
     if (response.ok) return await read(response)
     refusal = (await response.json()) as typeof refusal
   } catch {
-    throw new Problem('unreachable', UNREACHABLE)
+    throw new Problem('unreachable', t.frame.unreachable)
   }
   throw failed(response, refusal, sent)
 }
@@ -101,14 +105,7 @@ function failed(
     endSession()
   }
   if (error === 'second_factor_required') mustAddFactor.value = true
-  if (status === 429) return new Problem(error, waitText(Number(headers.get('retry-after'))))
-  if (status >= 500 && error !== 'payments_unavailable') return new Problem(error, UNREACHABLE)
+  if (status === 429) return new Problem(error, t.frame.tooMany(Math.ceil(Number(headers.get('retry-after')) / 60)))
+  if (status >= 500 && error !== 'payments_unavailable') return new Problem(error, t.frame.unreachable)
   return new Problem(error, message)
-}
-
-function waitText(seconds: number): string {
-  const minutes = Math.ceil(seconds / 60)
-  return minutes > 1
-    ? `Too many attempts. Try again in ${minutes} minutes.`
-    : 'Too many attempts. Try again in a minute.'
 }

@@ -103,7 +103,7 @@ export const rotateKey = (id: string, graceSeconds: number) =>
 export const revokeKey = (id: string) => ask('DELETE /api/keys/:id', { params: { id } })
 
 /** Filters are passed as the address has them: the server reports what is wrong with them. */
-export const getCalls = (query: CallQuery & { limit?: string; cursor?: string }) =>
+export const getCalls = (query: CallQuery & { sort?: string | undefined; limit?: string; cursor?: string }) =>
   ask('GET /api/calls', { query: query as Asked<'GET /api/calls'>['query'] })
 export const getCall = (id: string) => ask('GET /api/calls/:id', { params: { id } })
 export const getUsage = (query: { from?: string; to?: string; keyId?: string }) => ask('GET /api/usage', { query })

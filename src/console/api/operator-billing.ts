@@ -13,7 +13,7 @@ export type Debtor = RowOf<'GET /api/operator/debts'>
 type Search = Asked<'GET /api/operator/payments'>['query']
 
 /** Filters are passed as the address has them: the server reports what is wrong with them. */
-export const searchPayments = (query: { search?: string; status?: string; cursor?: string }) =>
+export const searchPayments = (query: { search?: string; status?: string; sort?: string; cursor?: string }) =>
   ask('GET /api/operator/payments', { query: query as Search })
 export const getPayment = (id: string) => ask('GET /api/operator/payments/:id', { params: { id } })
 export const checkPayment = (id: string) => ask('POST /api/operator/payments/:id/sync', { params: { id } })

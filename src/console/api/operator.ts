@@ -49,7 +49,13 @@ export const setAccountStatus = (id: string, verb: 'suspend' | 'activate') =>
 export const setAccountGroup = (id: string, group: string | null) =>
   ask('PUT /api/operator/accounts/:id/group', { params: { id }, body: { group } })
 /** What the calls of all can be narrowed to; texts as in the address. */
-export type AnyCallQuery = CallQuery & { account?: string; upstream?: string; errorType?: string; cursor?: string }
+export type AnyCallQuery = CallQuery & {
+  account?: string
+  upstream?: string
+  errorType?: string
+  sort?: string
+  cursor?: string
+}
 export type AnyCall = RowOf<'GET /api/operator/calls'>
 
 /** Filters are passed as the address has them: the server reports what is wrong with them. */

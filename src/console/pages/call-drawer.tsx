@@ -2,6 +2,7 @@
  * One call, next to its list.
  */
 import { useEffect } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import type { CallRecord } from '../api/endpoints.ts'
 import { getCall } from '../api/endpoints.ts'
 import { CallAnswer } from '../parts/call-answer.tsx'
@@ -28,7 +29,7 @@ export function CallDrawer({ id, keyNames, close }: { id: string; keyNames: Map<
     }
   }, [id, details.reload])
   return (
-    <CallDialog id={id} of={details} missing="There is no such call in your account." close={close}>
+    <CallDialog id={id} of={details} missing={t.calls.noSuch} close={close}>
       {(data) => (
         <>
           <ErrorNote call={data.call} />

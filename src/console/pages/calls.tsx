@@ -3,12 +3,12 @@
  */
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { t } from '../language/language.ts'
 import type { CallQuery, CallRecord } from '../api/endpoints.ts'
 import { withQuery } from '../api/requests.ts'
 import { getCalls, getKeys, getModels } from '../api/endpoints.ts'
 import { Empty, Page } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
-import { STATUS_WORDS } from '../parts/format.ts'
 import { Download } from '../parts/download.tsx'
 import { ClearFilters, Collapsible } from '../parts/collapsible.tsx'
 import { Choice } from '../parts/forms.tsx'
@@ -23,11 +23,14 @@ import { endMs, startMs } from '../state/zone.ts'
 import { CallDrawer } from './call-drawer.tsx'
 import { mixIn } from './overview.tsx'
 
+const words = t.calls.list
+const columns = t.overview.calls
+
 const PAGE = 50
 
 const FILTERS = ['model', 'modality', 'dialect', 'status', 'keyId', 'memberId', 'from', 'to'] as const
 
-const STATUSES = [['', 'Any status'], ...Object.entries(STATUS_WORDS)] as (readonly [string, string])[]
+const STATUSES = [['', words.anyStatus], ...Object.entries(t.words.statuses)] as (readonly [string, string])[]
 
 /** Whether a call that just came belongs on the first page of this list. */
 const belongs = (
@@ -46,12 +49,16 @@ const belongs = (
 export function CallsPage({ params, query }: PageProps) {
   const { route } = useLocation()
   const filters: CallQuery = Object.fromEntries(FILTERS.map((name) => [name, query[name]]))
-  const search = new URLSearchParams(withFields('', {}, { ...filters, cursor: query.cursor }).slice(1)).toString()
-  const calls = useLoad(`calls ${search}`, () => getCalls({ ...filters, cursor: query.cursor, limit: String(PAGE) }))
+  const search = new URLSearchParams(
+    withFields('', {}, { ...filters, sort: query.sort, cursor: query.cursor }).slice(1),
+  ).toString()
+  const calls = useLoad(`calls ${search}`, () =>
+    getCalls({ ...filters, sort: query.sort, cursor: query.cursor, limit: String(PAGE) }),
+  )
   const keys = useLoad('keys', getKeys)
   const keyNames = useMemo(() => new Map((keys.data?.data ?? []).map((key) => [key.id, key.name])), [keys.data])
   useEffect(() => {
-    if (query.cursor) return undefined
+    if (query.cursor || query.sort === 'oldest') return undefined
     const offCall = onCall((call) =>
       calls.change((page) => ({
         ...page,
@@ -71,7 +78,10 @@ export function CallsPage({ params, query }: PageProps) {
   const set = (changes: Record<string, string>): void =>
     route(withFields('/calls', query, { ...changes, cursor: undefined }))
   return (
-    <Page title="Calls" aside={<Download path={withQuery('/api/exports/calls', filters)} name="tollgate-calls.csv" />}>
+    <Page
+      title={t.frame.page.calls}
+      aside={<Download path={withQuery('/api/exports/calls', filters)} name="tollgate-calls.csv" />}
+    >
       <Filters query={query} keyNames={keyNames} set={set} />
       <section class="panel" aria-live="off">
         <List of={calls} rows={12} empty={<Nothing filtered={filtered || query.cursor !== undefined} />}>
@@ -90,12 +100,16 @@ export function CallsPage({ params, query }: PageProps) {
 
 const Nothing = ({ filtered }: { filtered: boolean }) =>
   filtered ? (
-    <Empty title="No matching calls">
-      Change the filters or <a href="/calls">show all calls</a>.
+    <Empty title={words.noMatch}>
+      {words.change((name) => (
+        <a href="/calls">{name}</a>
+      ))}
     </Empty>
   ) : (
-    <Empty title="No calls yet">
-      Make one in the <a href="/playground">playground</a>. It will appear here right away.
+    <Empty title={t.overview.none}>
+      {words.makeOne((name) => (
+        <a href="/playground">{name}</a>
+      ))}
     </Empty>
   )
 
@@ -109,7 +123,7 @@ function Filters({ query, keyNames, set }: FilterProps) {
   const filtered = FILTERS.some((name) => query[name])
   const models = useLoad('models', getModels)
   const members = new Map(useMembers()?.map((one) => [one.id, memberName(one)]))
-  if (query['memberId'] && !members.has(query['memberId'])) members.set(query['memberId'], 'Former member')
+  if (query['memberId'] && !members.has(query['memberId'])) members.set(query['memberId'], words.formerMember)
   // A model that is no longer offered can still be asked for by a link.
   const ids = new Set([...(models.data?.data ?? []).map(({ id }) => id), ...(query.model ? [query.model] : [])])
   const choice = (name: string) => ({
@@ -117,21 +131,21 @@ function Filters({ query, keyNames, set }: FilterProps) {
     onChange: (event: Event) => set({ [name]: (event.currentTarget as HTMLSelectElement).value }),
   })
   return (
-    <Collapsible name="Filters" open={filtered}>
-      <section class="filters" aria-label="Filters">
-        <Choice label="Status" options={STATUSES} {...choice('status')} />
+    <Collapsible name={words.filters} open={filtered}>
+      <section class="filters" aria-label={words.filters}>
+        <Choice label={columns.status} options={STATUSES} {...choice('status')} />
         <Choice
-          label="Model"
-          options={[['', 'Any model'], ...[...ids].map((id) => [id, id] as const)]}
+          label={columns.model}
+          options={[['', words.anyModel], ...[...ids].map((id) => [id, id] as const)]}
           {...choice('model')}
         />
         <Choice
-          label="Key"
-          options={[['', 'Any key'], ...[...keyNames].map(([id, name]) => [id, name] as const)]}
+          label={columns.key}
+          options={[['', words.anyKey], ...[...keyNames].map(([id, name]) => [id, name] as const)]}
           {...choice('keyId')}
         />
         {members.size > 0 && (
-          <Choice label="Member" options={[['', 'Any member'], ...members]} {...choice('memberId')} />
+          <Choice label={words.member} options={[['', words.anyMember], ...members]} {...choice('memberId')} />
         )}
         <TimeRange query={query} set={set} />
         {filtered && <ClearFilters href="/calls" />}

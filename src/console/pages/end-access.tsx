@@ -3,9 +3,9 @@
  * address before its owner did.
  */
 import { useEffect, useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import { endAccess, getAccess } from '../api/endpoints.ts'
 import { Problem } from '../api/client.ts'
-import { counted } from '../parts/format.ts'
 import { Form, Submit, Username, useSubmit } from '../parts/forms.tsx'
 import { forgetToken, token as session } from '../state/session.ts'
 import { ABOUT_PASSWORD, NewPasswordField } from './signed-out.tsx'
@@ -28,14 +28,13 @@ export function EndAccess({ token, ended, invalid }: Steps) {
   return (
     <>
       <p class="soft" data-testid="access">
-        {counted(found.keys, 'API key')} and {counted(found.sessions, 'session')} can use this account. If somebody else
-        registered it before you, or any of these are not yours, end them all and choose a new password.
+        {t.entrance.canUse(found.keys, found.sessions)}
       </p>
       {asking ? (
         <NewPassword token={token} email={found.email} ended={ended} invalid={invalid} />
       ) : (
         <button type="button" class="danger full" onClick={() => setAsking(true)}>
-          End all keys and sessions
+          {t.entrance.endAll}
         </button>
       )}
     </>
@@ -59,7 +58,7 @@ function NewPassword({ token, email, ended, invalid }: Steps & { email: string }
     <Form problem={problem} onSubmit={submit} about={ABOUT_PASSWORD}>
       <Username of={email} />
       <NewPasswordField id="password" required />
-      <Submit class="danger full" busy={busy} busyText="Ending…" verb="End them and change my password" />
+      <Submit class="danger full" busy={busy} busyText={t.entrance.ending} verb={t.entrance.endAndChange} />
     </Form>
   )
 }

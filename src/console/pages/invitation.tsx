@@ -4,6 +4,7 @@
  */
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { t } from '../language/language.ts'
 import type { Problem } from '../api/client.ts'
 import type { ShownInvitation } from '../api/organisations.ts'
 import { acceptInvitation, showInvitation } from '../api/organisations.ts'
@@ -16,6 +17,8 @@ import { hasEnded, signedInAs, token as session } from '../state/session.ts'
 import { signOutHere } from '../state/sign-out.ts'
 import { ContinueLink, Missing, useLink } from './mailed-links.tsx'
 import { Card } from './signed-out.tsx'
+
+const words = t.members
 
 /** What an invitation is to; null while that is not known. */
 type Shown = NonNullable<ShownInvitation['invitation']>
@@ -37,8 +40,8 @@ export function InvitationPage() {
   if (stage === 'invalid') return <Unusable again={() => enter('/sign-in')} />
   if (stage === 'done') {
     return (
-      <Card title="You are already a member" announce>
-        <p class="soft">Choose the organisation in the account menu, at the top right.</p>
+      <Card title={words.alreadyMember} announce>
+        <p class="soft">{words.chooseIt}</p>
         <ContinueLink />
       </Card>
     )
@@ -52,28 +55,23 @@ export function InvitationPage() {
       <About invitation={invitation} />
       <ErrorMessage problem={shown.problem} retry={shown.reload} />
       <button type="button" class="full" onClick={() => enter('/sign-in')}>
-        Sign in
+        {t.entrance.signIn}
       </button>
       <button type="button" class="full quiet" onClick={() => enter('/sign-up')}>
-        Create an account
+        {t.frame.createAccount}
       </button>
     </Card>
   )
 }
 
-const titleOf = (invitation: Shown | null): string => `Join ${invitation?.organisation ?? 'an organisation'}`
+const titleOf = (invitation: Shown | null): string => words.join(invitation?.organisation)
 
 /** Who invites whom. */
 const About = ({ invitation }: { invitation: Shown | null }) => (
   <p class="soft" data-testid="invitation">
-    {invitation ? (
-      <>
-        <Email address={invitation.invitedBy} /> invites <Email address={invitation.email} />. Sign in, or create an
-        account, with that address.
-      </>
-    ) : (
-      'Sign in, or create an account, with the e-mail address that was invited.'
-    )}
+    {invitation
+      ? words.invites(<Email address={invitation.invitedBy} />, <Email address={invitation.email} />)
+      : words.signInAs}
   </p>
 )
 
@@ -105,30 +103,20 @@ function Accept({ token, invitation, come, another }: AcceptProps) {
     <Card title={titleOf(invitation)}>
       {isForAnother ? (
         <div class="notice" role="status">
-          <span>
-            The invitation is for <Email address={invitation.email} />. You are signed in as <Email address={own} />.
-          </span>
+          <span>{words.isFor(<Email address={invitation.email} />, <Email address={own} />)}</span>
         </div>
       ) : (
         <p class="soft" data-testid="invitation">
-          {invitation && (
-            <>
-              <Email address={invitation.invitedBy} /> invites you to {invitation.organisation}.{' '}
-            </>
-          )}
-          {own !== null && (
-            <>
-              You are signed in as <Email address={own} />, and join with this account.
-            </>
-          )}
+          {invitation && words.invitesYou(<Email address={invitation.invitedBy} />, invitation.organisation)}
+          {own !== null && words.joinAs(<Email address={own} />)}
         </p>
       )}
       <ErrorMessage problem={problem} />
-      <Action class={isForAnother ? 'full quiet' : 'full'} busy={busy} busyText="Joining…" onClick={accept}>
-        Accept the invitation
+      <Action class={isForAnother ? 'full quiet' : 'full'} busy={busy} busyText={words.joining} onClick={accept}>
+        {words.accept}
       </Action>
       <button type="button" class={isForAnother ? 'full' : 'full quiet'} onClick={another}>
-        Use another account
+        {words.another}
       </button>
     </Card>
   )
@@ -136,18 +124,13 @@ function Accept({ token, invitation, come, another }: AcceptProps) {
 
 /** Somebody with another mailbox only learns that the invitation is not for them. */
 const Unusable = ({ again }: { again: () => void }) => (
-  <Card title="You cannot use this invitation" announce>
+  <Card title={words.unusable} announce>
     <p class="soft">
-      {signedInAs.value !== null && (
-        <>
-          You are signed in as <Email address={signedInAs.value} />. An invitation is for the address that it was sent
-          to.{' '}
-        </>
-      )}
-      It works once, within 7 days, unless it was revoked or replaced. Ask for another one.
+      {signedInAs.value !== null && words.notFor(<Email address={signedInAs.value} />)}
+      {words.once}
     </p>
     <button type="button" class="full" onClick={again}>
-      Use another account
+      {words.another}
     </button>
     <ContinueLink />
   </Card>

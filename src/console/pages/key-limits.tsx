@@ -2,15 +2,18 @@
  * The limits of a key: their fields, and the dialogs that change them or the secret.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import type { ApiKey, KeyLimits } from '../api/endpoints.ts'
 import { changeKey, getModels, rotateKey } from '../api/endpoints.ts'
 import { Action, ErrorMessage } from '../parts/basics.tsx'
 import { BudgetFields, budgetOf } from '../parts/budget.tsx'
 import { Dialog } from '../parts/dialogs.tsx'
 import { Choice, Field, Form, FormError, Submit, useSubmit } from '../parts/forms.tsx'
-import { KINDS, MODALITIES } from '../../shared/terms/kinds.ts'
+import { MODALITIES } from '../../shared/terms/kinds.ts'
 import { SecretDialog } from '../parts/secret-dialog.tsx'
 import { useLoad } from '../state/load.ts'
+
+const words = t.keys
 
 type Texts = Record<string, string>
 
@@ -67,37 +70,23 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
   const texts = textsOf(apiKey)
   return (
     <>
-      <BudgetFields
-        budget={apiKey?.budget ?? null}
-        hint="The most that calls with this key may cost. Leave empty for no budget."
-      />
+      <BudgetFields budget={apiKey?.budget ?? null} hint={words.budgetHint} />
       <ModelBoxes chosen={apiKey?.models ?? []} />
       <fieldset class="kinds">
-        <legend>Kinds of calls</legend>
+        <legend>{words.kinds}</legend>
         {MODALITIES.map((kind) => (
           <label key={kind} class="check">
             <input type="checkbox" name={boxOf(kind)} defaultChecked={apiKey?.modalities?.includes(kind)} />
-            {KINDS[kind].plural}
+            {words.plurals[kind]}
           </label>
         ))}
-        <small class="soft">Choose none to allow all.</small>
+        <small class="soft">{words.noneForAll}</small>
       </fieldset>
-      <Field
-        label="Allowed addresses"
-        name="allowedIps"
-        defaultValue={texts.allowedIps}
-        hint="IP addresses or ranges, such as 203.0.113.0/24. Leave empty to allow any."
-      />
-      <Field label="Expiry date (UTC)" name="expiresAt" type="date" defaultValue={texts.expiresAt} />
-      <Field label="Requests per minute" name="rateLimit" type="number" min={1} defaultValue={texts.rateLimit} />
-      <Field label="Calls at once" name="maxOutstanding" type="number" min={1} defaultValue={texts.maxOutstanding} />
-      <Field
-        label="Tokens per minute"
-        name="tokensPerMinute"
-        type="number"
-        min={1}
-        defaultValue={texts.tokensPerMinute}
-      />
+      <Field label={words.addresses} name="allowedIps" defaultValue={texts.allowedIps} hint={words.addressesHint} />
+      <Field label={words.expiry} name="expiresAt" type="date" defaultValue={texts.expiresAt} />
+      <Field label={words.rate} name="rateLimit" type="number" min={1} defaultValue={texts.rateLimit} />
+      <Field label={words.atOnce} name="maxOutstanding" type="number" min={1} defaultValue={texts.maxOutstanding} />
+      <Field label={words.tokens} name="tokensPerMinute" type="number" min={1} defaultValue={texts.tokensPerMinute} />
     </>
   )
 }
@@ -108,15 +97,15 @@ function ModelBoxes({ chosen }: { chosen: readonly string[] }) {
   const offered = models.data?.data.map(({ id }) => id)
   return (
     <fieldset class="kinds">
-      <legend>Models</legend>
+      <legend>{words.models}</legend>
       {[...new Set([...(offered ?? []), ...chosen])].map((id) => (
         <label key={id} class="check">
           <input type="checkbox" name={`${MODEL_BOX}${id}`} defaultChecked={chosen.includes(id)} />
           {id}
-          {offered && !offered.includes(id) && <small class="soft">not offered at the moment</small>}
+          {offered && !offered.includes(id) && <small class="soft">{words.notOffered}</small>}
         </label>
       ))}
-      <small class="soft">Choose none to allow all.</small>
+      <small class="soft">{words.noneForAll}</small>
       <ErrorMessage problem={models.problem} retry={models.reload} />
     </fieldset>
   )
@@ -137,18 +126,18 @@ export function EditKey({ apiKey, close, changed, change = changeKey }: Props & 
     else close()
   })
   return (
-    <Dialog title={`Limits of ${apiKey.name}`} close={close}>
+    <Dialog title={words.limitsOf(apiKey.name)} close={close}>
       <Form problem={problem} onSubmit={submit}>
         <LimitFields apiKey={apiKey} />
         <FormError />
         {warnings.map((warning) => (
           <div class="notice" role="status" key={warning}>
-            Saved. {warning}
+            {words.saved(t.errors.sentence(warning))}
           </div>
         ))}
         <div class="foot">
-          <Action type="submit" busy={busy} busyText="Saving…">
-            Save limits
+          <Action type="submit" busy={busy} busyText={t.settings.saving}>
+            {words.saveLimits}
           </Action>
         </div>
       </Form>
@@ -157,10 +146,10 @@ export function EditKey({ apiKey, close, changed, change = changeKey }: Props & 
 }
 
 const GRACES = [
-  ['0', 'at once'],
-  ['3600', 'in an hour'],
-  ['86400', 'in a day'],
-  ['604800', 'in a week'],
+  ['0', words.graces.now],
+  ['3600', words.graces.hour],
+  ['86400', words.graces.day],
+  ['604800', words.graces.week],
 ] as const
 
 /** Gives a key another secret, which is shown until the dialog is closed. */
@@ -173,14 +162,14 @@ export function RotateKey({ apiKey, close, changed }: Props) {
     changed(answer.key)
   })
   if (secret !== null) {
-    return <SecretDialog title="The new secret" secret={secret} close={close} />
+    return <SecretDialog title={words.newSecretTitle} secret={secret} close={close} />
   }
   return (
-    <Dialog title={`Rotate ${apiKey.name}?`} close={close}>
+    <Dialog title={words.rotateTitle(apiKey.name)} close={close}>
       <Form problem={problem} onSubmit={submit}>
-        <p>The key keeps its name, limits and usage, and gets a new secret.</p>
-        {apiKey.secretEndedAt === null && <Choice label="The old secret stops working" name="grace" options={GRACES} />}
-        <Submit busy={busy} busyText="Rotating…" verb="Rotate key" />
+        <p>{words.rotation}</p>
+        {apiKey.secretEndedAt === null && <Choice label={words.oldSecret} name="grace" options={GRACES} />}
+        <Submit busy={busy} busyText={words.rotating} verb={words.rotateKey} />
       </Form>
     </Dialog>
   )

@@ -2,6 +2,7 @@
  * The API keys.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import type { ApiKey } from '../api/endpoints.ts'
 import { createKey, getKeys, revokeKey } from '../api/endpoints.ts'
 import type { Member } from '../api/organisations.ts'
@@ -17,6 +18,8 @@ import { Table } from '../parts/table.tsx'
 import { useLoad } from '../state/load.ts'
 import { isOneself, memberName, useMembers } from '../state/members.ts'
 
+const words = t.keys
+
 export function KeysPage() {
   const keys = useLoad('keys', getKeys)
   const members = useMembers() ?? []
@@ -30,19 +33,17 @@ export function KeysPage() {
     }))
   return (
     <Page
-      title="Keys"
+      title={t.frame.page.keys}
       aside={
         <button type="button" onClick={() => setMaking(true)}>
-          New key
+          {words.new}
         </button>
       }
     >
-      <p class="soft">
-        Your programs send a key with every request, as <code>Authorization: Bearer tg_…</code>.
-      </p>
+      <p class="soft">{words.about(<code>Authorization: Bearer tg_…</code>)}</p>
       <EndedSecrets keys={keys.data?.data.filter((key) => isOneself(key, members)) ?? []} rotate={setRotating} />
       <section class="panel">
-        <List of={keys} empty={<Empty title="No keys yet">Create one to call your first model.</Empty>}>
+        <List of={keys} empty={<Empty title={words.none}>{words.createFirst}</Empty>}>
           {(items) => (
             <KeyTable
               keys={items}
@@ -76,9 +77,9 @@ const EndedSecrets = ({ keys, rotate }: { keys: ApiKey[]; rotate: Chosen }) => (
       .filter(({ secretEndedAt, revokedAt }) => secretEndedAt !== null && revokedAt === null)
       .map((key) => (
         <div class="notice" role="status" key={key.id}>
-          An operator ended the secret of {key.name}: programs that use it are refused.{' '}
+          {words.secretEnded(key.name)}
           <button type="button" class="small" onClick={() => rotate(key)}>
-            Make a new secret
+            {words.newSecret}
           </button>
         </div>
       ))}
@@ -86,9 +87,9 @@ const EndedSecrets = ({ keys, rotate }: { keys: ApiKey[]; rotate: Chosen }) => (
 )
 
 const KEY_COLUMNS: Column<ApiKey>[] = [
-  { header: 'Name', sortBy: ({ name }) => name, cell: (key) => key.name },
-  { header: 'Key', cell: (key) => <code>{key.hint}</code> },
-  { header: 'Created', sortBy: ({ createdAt }) => createdAt, cell: (key) => <Time iso={key.createdAt} /> },
+  { header: words.columns.name, sortBy: ({ name }) => name, cell: (key) => key.name },
+  { header: words.columns.key, cell: (key) => <code>{key.hint}</code> },
+  { header: words.columns.created, sortBy: ({ createdAt }) => createdAt, cell: (key) => <Time iso={key.createdAt} /> },
 ]
 
 type Chosen = (key: ApiKey) => void
@@ -108,31 +109,25 @@ type Actions = Pick<KeyTableProps, 'members' | 'revoke' | 'edit' | 'rotate'>
 
 /** What may be done to a key. */
 const actions = ({ members = [], revoke, edit, rotate }: Actions): Column<ApiKey> => ({
-  header: 'Revoke',
+  header: words.revoke,
   hidden: true,
   right: true,
   cell: (key) =>
     key.revokedAt ? (
-      <span>
-        revoked <Time iso={key.revokedAt} />
-      </span>
+      <span>{words.revoked(<Time iso={key.revokedAt} />)}</span>
     ) : (
       <span class="row">
-        {key.secretEndedAt && (
-          <span>
-            secret ended <Time iso={key.secretEndedAt} />
-          </span>
-        )}
-        <button type="button" class="small quiet" aria-label={`Limits of ${key.name}`} onClick={() => edit(key)}>
-          Limits
+        {key.secretEndedAt && <span>{words.endedAt(<Time iso={key.secretEndedAt} />)}</span>}
+        <button type="button" class="small quiet" aria-label={words.limitsOf(key.name)} onClick={() => edit(key)}>
+          {words.limits}
         </button>
         {isOneself(key, members) && (
-          <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
-            Rotate
+          <button type="button" class="small quiet" aria-label={words.rotateOne(key.name)} onClick={() => rotate(key)}>
+            {words.rotate}
           </button>
         )}
-        <button type="button" class="small danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
-          Revoke
+        <button type="button" class="small danger" aria-label={words.revokeOne(key.name)} onClick={() => revoke(key)}>
+          {words.revoke}
         </button>
       </span>
     ),
@@ -141,29 +136,29 @@ const actions = ({ members = [], revoke, edit, rotate }: Actions): Column<ApiKey
 /** Keys, revoked ones too, and what may be done to them. */
 export function KeyTable({ keys, members = [], revoke, edit, rotate, callsOf }: KeyTableProps) {
   const holder: Column<ApiKey> = {
-    header: 'Member',
+    header: words.columns.member,
     cell: ({ memberId }) => {
       const found = members.find(({ id }) => id === memberId)
-      return found ? memberName(found) : <span class="soft">no longer a member</span>
+      return found ? memberName(found) : <span class="soft">{words.noMember}</span>
     },
   }
   const lastCall: Column<ApiKey> = {
-    header: 'Last call',
+    header: words.columns.lastCall,
     sortBy: ({ lastUsedAt }) => lastUsedAt,
     cell: (key) => {
-      if (!key.lastUsedAt) return 'never'
+      if (!key.lastUsedAt) return words.never
       const time = <Time iso={key.lastUsedAt} />
       return callsOf ? <a href={callsOf(key)}>{time}</a> : time
     },
   }
   const budget: Column<ApiKey> = {
-    header: 'Budget',
+    header: words.columns.budget,
     sortBy: (key) => key.budget?.remaining,
     cell: (key) => <BudgetMeter budget={key.budget} />,
   }
   return (
     <Table
-      label="Keys"
+      label={t.frame.page.keys}
       columns={[
         ...KEY_COLUMNS,
         ...(members.length > 0 ? [holder] : []),
@@ -190,30 +185,23 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
   })
   if (secret !== null) {
     return (
-      <SecretDialog title="Your new key" secret={secret} close={close}>
+      <SecretDialog title={words.yours} secret={secret} close={close}>
         <details>
-          <summary>Try it with curl</summary>
+          <summary>{words.tryIt}</summary>
           <Code text={`curl -s ${location.origin}/v1/models -H 'Authorization: Bearer ${secret}'`} />
         </details>
       </SecretDialog>
     )
   }
   return (
-    <Dialog title="New key" close={close}>
+    <Dialog title={words.new} close={close}>
       <Form problem={problem} onSubmit={submit}>
-        <Field
-          label="Name"
-          name="name"
-          required
-          maxLength={60}
-          autoFocus
-          hint="Something to recognize it by: laptop, server, …"
-        />
+        <Field label={words.columns.name} name="name" required maxLength={60} autoFocus hint={words.nameHint} />
         <details>
-          <summary>Limits</summary>
+          <summary>{words.limits}</summary>
           <LimitFields apiKey={null} />
         </details>
-        <Submit foot busy={busy} busyText="Creating…" verb="Create key" />
+        <Submit foot busy={busy} busyText={t.frame.creating} verb={words.create} />
       </Form>
     </Dialog>
   )
@@ -230,9 +218,9 @@ type RevokeProps = {
 /** Asks before a key is revoked for good. */
 export const Revoke = ({ apiKey, close, revoked, revoke = revokeKey }: RevokeProps) => (
   <Confirm
-    title={`Revoke ${apiKey.name}?`}
-    verb="Revoke key"
-    busyText="Revoking…"
+    title={words.revokeTitle(apiKey.name)}
+    verb={words.revokeKey}
+    busyText={words.revoking}
     danger
     close={close}
     work={async () => {
@@ -240,7 +228,6 @@ export const Revoke = ({ apiKey, close, revoked, revoke = revokeKey }: RevokePro
       revoked()
     }}
   >
-    Programs that use <code>{apiKey.hint}</code> will be refused from now on. Calls already in progress will finish.
-    This cannot be undone.
+    {words.revocation(<code>{apiKey.hint}</code>)}
   </Confirm>
 )

@@ -3,11 +3,14 @@
  * here.
  */
 import { useEffect } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import { getLocalMails } from '../api/endpoints.ts'
 import { Empty, Time } from '../parts/basics.tsx'
 import { List } from '../parts/list.tsx'
 import { useLoad } from '../state/load.ts'
 import { Card } from './signed-out.tsx'
+
+const words = t.models
 
 /** How often new mails are asked for, in ms. */
 const REFRESH_MS = 3000
@@ -21,19 +24,14 @@ export function LocalMailsPage() {
     return () => clearInterval(timer)
   }, [mails.reload])
   return (
-    <Card title="Mails that were not sent" wide>
-      <p class="soft">
-        There is no mail server (<code>SMTP_URL</code>), so mails are written to a file on this machine and reach
-        nobody. Only this machine sees this page.
-      </p>
-      <List of={mails} rows={4} empty={<Empty title="No mails yet">They appear here the moment they are sent.</Empty>}>
+    <Card title={words.mails} wide>
+      <p class="soft">{words.aboutMails(<code>SMTP_URL</code>)}</p>
+      <List of={mails} rows={4} empty={<Empty title={words.noMails}>{words.mailsAppear}</Empty>}>
         {(items) =>
           items.map(({ date, to, subject, text }) => (
             <article key={`${date} ${to}`} class="mail">
               <h2>{subject}</h2>
-              <p class="soft">
-                to {to}, <Time iso={date} />
-              </p>
+              <p class="soft">{words.to(to, <Time iso={date} />)}</p>
               <p class="text">
                 {text.split(LINK).map((part, index) =>
                   index % 2 === 1 ? (

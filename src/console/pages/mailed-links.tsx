@@ -4,6 +4,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import { Problem } from '../api/client.ts'
 import { confirmAddress, getNewAddress, getResetAddress, reset, verify } from '../api/endpoints.ts'
 import { Action, ErrorMessage } from '../parts/basics.tsx'
@@ -55,19 +56,16 @@ export function Missing({ paste }: { paste: (token: string) => void }) {
   const submit = (event: Event): void => {
     const token = tokenIn(fieldsOf(event)['code'] ?? '')
     run(async () => {
-      if (token === null) throw new Problem('invalid_token', 'That is neither a complete link nor its code.')
+      if (token === null) throw new Problem('invalid_token', t.entrance.neither)
       paste(token)
     })
   }
   return (
-    <Card title="Open the link in our e-mail">
-      <p class="soft">
-        This page needs the complete link that we sent you. If it was cut off on its way, copy the link or the code from
-        the e-mail.
-      </p>
+    <Card title={t.entrance.openLink}>
+      <p class="soft">{t.entrance.needsLink}</p>
       <Form problem={problem} onSubmit={submit} about={{ invalid_token: 'code' }}>
-        <Field label="Link or code" name="code" autoComplete="one-time-code" spellcheck={false} required />
-        <Submit class="full" busy={busy} verb="Continue" />
+        <Field label={t.entrance.linkOrCode} name="code" autoComplete="one-time-code" spellcheck={false} required />
+        <Submit class="full" busy={busy} verb={t.entrance.continue} />
       </Form>
     </Card>
   )
@@ -75,7 +73,7 @@ export function Missing({ paste }: { paste: (token: string) => void }) {
 
 /** The page of a link that no longer works. @param next what can be done instead */
 const Invalid = ({ children, next = <ContinueLink /> }: { children: string; next?: ComponentChildren }) => (
-  <Card title="This link no longer works" announce>
+  <Card title={t.entrance.linkEnded} announce>
     <p class="soft">{children}</p>
     {next}
   </Card>
@@ -83,19 +81,19 @@ const Invalid = ({ children, next = <ContinueLink /> }: { children: string; next
 
 export const ContinueLink = () => (
   <p class="links">
-    <a href="/overview">{session.value === null ? 'Sign in' : 'Go to the overview'}</a>
+    <a href="/overview">{session.value === null ? t.entrance.signIn : t.entrance.toOverview}</a>
   </p>
 )
 
 const SignIn = () => (
   <p class="links">
-    <a href="/sign-in">Sign in</a>
+    <a href="/sign-in">{t.entrance.signIn}</a>
   </p>
 )
 
 const Ended = () => (
-  <Card title="All keys and sessions have ended" announce>
-    <p class="soft">Sign in with the new password. Programs need new API keys.</p>
+  <Card title={t.entrance.allEnded} announce>
+    <p class="soft">{t.entrance.needNewKeys}</p>
     <SignIn />
   </Card>
 )
@@ -105,15 +103,9 @@ export function AccessPage() {
   const { token, stage, link, come, paste } = useLink()
   if (stage === 'missing') return <Missing paste={paste} />
   if (stage === 'ended') return <Ended />
-  if (stage === 'invalid')
-    return (
-      <Invalid>
-        A link works once, within 24 hours. Keys and sessions can also be ended one by one: sign in, and open Keys and
-        Settings.
-      </Invalid>
-    )
+  if (stage === 'invalid') return <Invalid>{t.entrance.accessInvalid}</Invalid>
   return (
-    <Card title="What can use your account">
+    <Card title={t.entrance.access}>
       <EndAccess key={link} token={token} ended={() => come('ended')} invalid={() => come('invalid')} />
       <ContinueLink />
     </Card>
@@ -122,21 +114,14 @@ export function AccessPage() {
 
 export function VerifyPage() {
   const { token, stage, link, come, paste } = useLink()
-  const [email, setEmail] = useState('It')
+  const [email, setEmail] = useState(t.entrance.it)
   if (stage === 'missing') return <Missing paste={paste} />
   if (stage === 'ended') return <Ended />
   if (stage === 'ready') return <Confirm key={link} {...VERIFY} token={token} come={come} proved={setEmail} />
-  if (stage === 'invalid')
-    return (
-      <Invalid>
-        A link works once, within 24 hours. If your address is not verified yet, sign in and request another e-mail.
-      </Invalid>
-    )
+  if (stage === 'invalid') return <Invalid>{t.entrance.verifyInvalid}</Invalid>
   return (
-    <Card title="Your address is verified" announce>
-      <p class="soft">
-        <span>{email}</span> now belongs to your account.
-      </p>
+    <Card title={t.entrance.verified} announce>
+      <p class="soft">{t.entrance.itBelongs(<span>{email}</span>)}</p>
       <EndAccess token={token} ended={() => come('ended')} invalid={() => undefined} />
       <ContinueLink />
     </Card>
@@ -145,22 +130,14 @@ export function VerifyPage() {
 
 export function NewAddressPage() {
   const { token, stage, link, come, paste } = useLink()
-  const [email, setEmail] = useState('It')
+  const [email, setEmail] = useState(t.entrance.it)
   if (stage === 'missing') return <Missing paste={paste} />
   if (stage === 'ended') return <Ended />
   if (stage === 'ready') return <NewAddress key={link} token={token} come={come} proved={setEmail} />
-  if (stage === 'invalid')
-    return (
-      <Invalid>
-        A link works once, within 24 hours, only the newest one works, and only while nobody else has the address. Your
-        address has not changed: request another e-mail under Settings.
-      </Invalid>
-    )
+  if (stage === 'invalid') return <Invalid>{t.entrance.addressInvalid}</Invalid>
   return (
-    <Card title="Your address has changed" announce>
-      <p class="soft">
-        <span>{email}</span> now belongs to your account. Sign in with it from now on.
-      </p>
+    <Card title={t.entrance.addressChanged} announce>
+      <p class="soft">{t.entrance.signInWithIt(<span>{email}</span>)}</p>
       <EndAccess token={token} ended={() => come('ended')} invalid={() => undefined} />
       <ContinueLink />
     </Card>
@@ -172,17 +149,17 @@ type Step = { token: string; come: (stage: Stage) => void }
 type Words = { title: string; text: ComponentChildren; button: string; doing: string }
 
 const VERIFY = {
-  title: 'Verify your e-mail address',
-  text: 'Click to confirm that this address is yours.',
-  button: 'Verify my address',
-  doing: 'Verifying…',
+  title: t.entrance.verify,
+  text: t.entrance.clickToVerify,
+  button: t.entrance.verifyMine,
+  doing: t.entrance.verifying,
   prove: verify,
 }
 
 const NEW_ADDRESS = {
-  title: 'Confirm your new address',
-  button: 'Use this address',
-  doing: 'Changing…',
+  title: t.entrance.confirmAddress,
+  button: t.entrance.useAddress,
+  doing: t.entrance.changing,
   prove: confirmAddress,
 }
 
@@ -196,11 +173,7 @@ function NewAddress({ token, come, proved }: Step & { proved: (email: string) =>
       () => undefined,
     )
   }, [])
-  const text = (
-    <>
-      Click to make <strong data-testid="new-address">{address ?? 'this'}</strong> the e-mail address of your account.
-    </>
-  )
+  const text = t.entrance.clickToChange(<strong data-testid="new-address">{address ?? t.entrance.this}</strong>)
   return <Confirm {...NEW_ADDRESS} text={text} token={token} come={come} proved={proved} />
 }
 
@@ -225,7 +198,7 @@ function Confirm({ token, come, proved, prove, title, text, button, doing }: Con
       <p class="soft">{text}</p>
       <ErrorMessage problem={problem} />
       <Action class="full" busy={busy} busyText={doing} onClick={spend}>
-        {problem ? 'Try again' : button}
+        {problem ? t.frame.tryAgain : button}
       </Action>
     </Card>
   )
@@ -233,7 +206,7 @@ function Confirm({ token, come, proved, prove, title, text, button, doing }: Con
 
 const Again = () => (
   <p class="links">
-    <a href="/forgot">Request another e-mail</a>
+    <a href="/forgot">{t.entrance.another}</a>
   </p>
 )
 
@@ -242,16 +215,10 @@ export function ResetPage() {
   const [outcome, setOutcome] = useState('')
   if (stage === 'missing') return <Missing paste={paste} />
   if (stage === 'ready') return <Reset key={link} token={token} come={come} say={setOutcome} />
-  if (stage === 'invalid')
-    return (
-      <Invalid next={<Again />}>
-        A link works once, within 30 minutes, and only the newest one works. Request another e-mail. Your password has
-        not been changed.
-      </Invalid>
-    )
+  if (stage === 'invalid') return <Invalid next={<Again />}>{t.entrance.resetInvalid}</Invalid>
   return (
-    <Card title="Your password has been changed" announce>
-      <p class="soft">All sessions of your account have ended. {outcome}</p>
+    <Card title={t.entrance.passwordChanged} announce>
+      <p class="soft">{t.entrance.sessionsEnded(outcome)}</p>
       <SignIn />
     </Card>
   )
@@ -279,14 +246,12 @@ function Reset({ token, come, say }: Step & { say: (message: string) => void }) 
     }
   })
   return (
-    <Card title="Choose a new password">
-      <p class="soft">
-        This signs you out everywhere. If your address has not been verified, it also ends all API keys of the account.
-      </p>
+    <Card title={t.entrance.choosePassword}>
+      <p class="soft">{t.entrance.resetEnds}</p>
       <Form problem={problem} onSubmit={submit} about={ABOUT_PASSWORD}>
         <Username of={email} />
         <NewPasswordField id="password" required />
-        <Submit class="full" busy={busy} busyText="Changing…" verb="Change my password" />
+        <Submit class="full" busy={busy} busyText={t.entrance.changing} verb={t.entrance.changeMine} />
       </Form>
     </Card>
   )

@@ -4,11 +4,12 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { t } from '../language/language.ts'
 import type { ModelEntry, ModelLatency } from '../api/endpoints.ts'
 import { getModelLatency, getModels } from '../api/endpoints.ts'
 import { Copy, Empty, ErrorMessage, Fact, Loading, Page } from '../parts/basics.tsx'
 import { PLAYED } from '../api/call-forms.ts'
-import { MODALITY_CHOICES, MODALITY_WORDS, credits, duration, number } from '../parts/format.ts'
+import { MODALITY_CHOICES, credits, duration, number } from '../parts/format.ts'
 import { Choice, Field } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
@@ -19,13 +20,9 @@ import { token } from '../state/session.ts'
 import { exampleOf } from '../parts/samples/samples.ts'
 import { CodeSamples } from '../parts/samples/code-samples.tsx'
 
-const ORDERS = [
-  ['', 'As listed'],
-  ['name', 'Name'],
-  ['price', 'Price, lowest first'],
-  ['latency', 'Latency, lowest first'],
-  ['context', 'Context, longest first'],
-] as const
+const texts = t.models
+
+const ORDERS = Object.entries(texts.orders)
 
 /** How long each model took in the last day, by its id. */
 type Latencies = ReadonlyMap<string, ModelLatency>
@@ -71,14 +68,10 @@ export function ModelsPage({ params, query }: PageProps) {
     const { data, problem, reload } = models
     return <ModelPage id={id} models={data?.data} latency={latencies.get(id)} problem={problem} reload={reload} />
   }
-  const none = <Empty title="No models are available">The operator has not offered any yet.</Empty>
+  const none = <Empty title={texts.none}>{texts.notOffered}</Empty>
   return (
-    <Page title="Models">
-      <p class="soft">
-        Chats and embeddings are billed by the token, images and videos by the piece or by the second, moderations by
-        the call, rankings by the search, speech by the character, transcriptions by the second. Failed calls cost
-        nothing.
-      </p>
+    <Page title={t.frame.page.models}>
+      <p class="soft">{texts.about}</p>
       <Finder query={query} />
       <List of={models} empty={none}>
         {(items) => <Found models={chosenModels(items, query, latencies)} latencies={latencies} />}
@@ -92,18 +85,20 @@ function Finder({ query }: { query: Record<string, string> }) {
   const set = (name: string) => (event: Event) =>
     route(withFields('/models', query, { [name]: (event.currentTarget as HTMLInputElement).value }), true)
   return (
-    <section class="filters" aria-label="Filters">
-      <Field label="Search" type="search" value={query.search ?? ''} onInput={set('search')} />
-      <Choice label="Kind" options={MODALITY_CHOICES} value={query.kind ?? ''} onChange={set('kind')} />
-      <Choice label="Order" options={ORDERS} value={query.order ?? ''} onChange={set('order')} />
+    <section class="filters" aria-label={texts.filters}>
+      <Field label={texts.search} type="search" value={query.search ?? ''} onInput={set('search')} />
+      <Choice label={texts.kind} options={MODALITY_CHOICES} value={query.kind ?? ''} onChange={set('kind')} />
+      <Choice label={texts.order} options={ORDERS} value={query.order ?? ''} onChange={set('order')} />
     </section>
   )
 }
 
 const Found = ({ models, latencies }: { models: ModelEntry[]; latencies: Latencies }) =>
   models.length === 0 ? (
-    <Empty title="No matching models">
-      Try a shorter search, or <a href="/models">show all models</a>.
+    <Empty title={texts.noMatch}>
+      {texts.shorten((name) => (
+        <a href="/models">{name}</a>
+      ))}
     </Empty>
   ) : (
     <ul class="models">
@@ -126,17 +121,17 @@ const Found = ({ models, latencies }: { models: ModelEntry[]; latencies: Latenci
 const TryIt = ({ model: { id, modality } }: { model: ModelEntry }) =>
   PLAYED.some((one) => one === modality) ? (
     <a class="button" href={`/playground/${modality}?model=${encodeURIComponent(id)}`}>
-      Try it
+      {texts.tryIt}
     </a>
   ) : null
 
 /** The kind of a model, and the id to call it by. Where its heading is just that, there is only a button to copy it. */
 const Label = ({ model: { id, name = id, modality } }: { model: ModelEntry }) => (
   <p class="row between">
-    <span class={`kind ${modality}`}>{MODALITY_WORDS[modality]}</span>
+    <span class={`kind ${modality}`}>{t.words.kinds[modality]}</span>
     <span class="id">
       {name !== id && <code>{id}</code>}
-      <Copy text={id} label={name === id ? 'Copy ID' : 'Copy'} />
+      <Copy text={id} label={name === id ? texts.copyId : t.frame.copy} />
     </span>
   </p>
 )
@@ -145,7 +140,7 @@ const PriceLine = ({ model }: { model: ModelEntry }) => (
   <p class="cost">
     <Price model={model} />
     {model.pricing && 'minimum' in model.pricing && model.pricing.minimum !== undefined && (
-      <small class="soft"> · at least {credits(model.pricing.minimum)}</small>
+      <small class="soft">{texts.atLeast(credits(model.pricing.minimum))}</small>
     )}
   </p>
 )
@@ -154,13 +149,13 @@ const PriceLine = ({ model }: { model: ModelEntry }) => (
 function Facts({ model, latency }: { model: ModelEntry; latency: ModelLatency | undefined }) {
   const { contextLength, maxDimensions, resolutions, durations, sizes, qualities } = model
   const facts: [string, ComponentChildren][] = [
-    ['Context', contextLength !== undefined && `${number(contextLength)} tokens`],
-    ['Latency (24 h)', latency && <Took latency={latency} />],
-    ['Duration', durations && durationsText(durations)],
-    ['Dimensions', maxDimensions !== undefined && `up to ${number(maxDimensions)}`],
-    ['Resolution', resolutions?.join(', ')],
-    ['Size', sizes?.join(', ')],
-    ['Quality', qualities?.join(', ')],
+    [texts.context, contextLength !== undefined && texts.tokens(number(contextLength))],
+    [texts.latency, latency && <Took latency={latency} />],
+    [texts.duration, durations && durationsText(durations)],
+    [texts.dimensions, maxDimensions !== undefined && texts.upTo(number(maxDimensions))],
+    [texts.resolution, resolutions?.join(', ')],
+    [texts.size, sizes?.join(', ')],
+    [texts.quality, qualities?.join(', ')],
   ]
   const known = facts.filter(([, fact]) => Boolean(fact))
   return known.length === 0 ? null : (
@@ -176,16 +171,14 @@ function Facts({ model, latency }: { model: ModelEntry; latency: ModelLatency | 
 
 /** The median, and the 95th percentile below it. */
 const Took = ({ latency: { p50Ms, p95Ms } }: { latency: ModelLatency }) => (
-  <span title="Of all calls that succeeded in the last 24 hours, from acceptance to end">
-    {duration(p50Ms)} median
-    <small class="soft">95% within {duration(p95Ms)}</small>
+  <span title={texts.tookHint}>
+    {texts.median(duration(p50Ms))}
+    <small class="soft">{texts.within(duration(p95Ms))}</small>
   </span>
 )
 
 const durationsText = (durations: NonNullable<ModelEntry['durations']>): string =>
-  Array.isArray(durations)
-    ? `${durations.join(', ')} s`
-    : `${durations.min} to ${durations.max} s, in steps of ${durations.step} s`
+  Array.isArray(durations) ? `${durations.join(', ')} s` : texts.steps(durations.min, durations.max, durations.step)
 
 type OneModel = { id: string; models: ModelEntry[] | undefined; latency: ModelLatency | undefined } & Parameters<
   typeof ErrorMessage
@@ -199,8 +192,10 @@ function ModelPage({ id, models, latency, problem, reload }: OneModel & { reload
       <Page title={id}>
         <ErrorMessage problem={problem} retry={reload} />
         {models ? (
-          <Empty title="There is no such model">
-            See the <a href="/models">available models</a>.
+          <Empty title={texts.noSuch}>
+            {texts.see((name) => (
+              <a href="/models">{name}</a>
+            ))}
           </Empty>
         ) : (
           !problem && <Loading rows={6} />
@@ -214,7 +209,7 @@ function ModelPage({ id, models, latency, problem, reload }: OneModel & { reload
       title={nameOf(model)}
       aside={
         <span class="row">
-          <a href="/models">All models</a>
+          <a href="/models">{texts.all}</a>
           <TryIt model={model} />
         </span>
       }
@@ -227,7 +222,7 @@ function ModelPage({ id, models, latency, problem, reload }: OneModel & { reload
         <Facts model={model} latency={latency} />
       </section>
       <section class="panel">
-        <h2>Call it</h2>
+        <h2>{texts.callIt}</h2>
         <CodeSamples example={example} />
       </section>
     </Page>
@@ -243,10 +238,10 @@ const Rows = ({ model: { modality, prices = [] } }: { model: ModelEntry }) => (
   <ul>
     {prices.map((row) => (
       <li key={JSON.stringify(row)}>
-        {wordsOf(row) || 'Otherwise'}:{' '}
+        {wordsOf(row) || texts.otherwise}:{' '}
         {'perSecond' in row && row.perSecond !== undefined
-          ? `${credits(row.perSecond)} a second`
-          : `${credits('credits' in row ? (row.credits ?? 0) : 0)} per ${modality}`}
+          ? texts.perSecond(credits(row.perSecond))
+          : t.words.price.each(credits('credits' in row ? (row.credits ?? 0) : 0), modality)}
       </li>
     ))}
   </ul>

@@ -1,6 +1,7 @@
 /**
  * The only page of a user who must have a second factor, and has none yet.
  */
+import { t } from '../language/language.ts'
 import { loadAccount } from '../state/account.ts'
 import { mustAddFactor } from '../state/session.ts'
 import { signOutHere } from '../state/sign-out.ts'
@@ -15,13 +16,13 @@ const added = (): void => {
 }
 
 export const MustAddFactorPage = () => (
-  <Card title="Set up a second factor">
-    <p class="soft">This service requires a second factor of you. Everything else follows once it is set up.</p>
+  <Card title={t.entrance.mustAdd}>
+    <p class="soft">{t.entrance.whyMustAdd}</p>
     <SecondFactor added={added} />
     <Passkeys added={added} />
     <p class="links">
       <button type="button" class="quiet small" onClick={signOutHere}>
-        Sign out
+        {t.frame.signOut}
       </button>
     </p>
     <ProofDialog />

@@ -2,10 +2,11 @@
  * What an account should know before it goes on: an address to verify, credits that run out or expire.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import type { UsageRow } from '../api/endpoints.ts'
 import { getGrants, resend } from '../api/endpoints.ts'
 import { Action, Time } from '../parts/basics.tsx'
-import { counted, credits, expiryText } from '../parts/format.ts'
+import { credits, expiryText } from '../parts/format.ts'
 import { useSubmit } from '../parts/forms.tsx'
 import { GetCredits } from '../parts/get-credits.tsx'
 import { LOW_CREDITS } from '../parts/shell.tsx'
@@ -23,12 +24,15 @@ const SOON_MS = 14 * DAY_MS
 /** A balance for fewer days than this is low. */
 const LOW_DAYS = 3
 
+const words = t.overview.notices
+
 /** Where mails are on an installation without a mail server. */
 const LocalMails = () =>
   account.value?.localMails ? (
     <>
-      {' '}
-      Mails of this installation are not sent: <a href="/dev/mail">read them here</a>.
+      {words.localMails((name) => (
+        <a href="/dev/mail">{name}</a>
+      ))}
     </>
   ) : null
 
@@ -39,7 +43,7 @@ export function Unverified() {
   return (
     <div class="notice" role="status">
       <span>
-        {outcome ?? <>Your address {account.value.user.email} is not verified yet. Open the link in our e-mail.</>}
+        {outcome ?? words.unverified(account.value.user.email)}
         <LocalMails />
         {problem && <strong> {problem.sentence}</strong>}
       </span>
@@ -47,10 +51,10 @@ export function Unverified() {
         <Action
           class="small quiet"
           busy={busy}
-          busyText="Sending…"
-          onClick={() => run(async () => setOutcome((await resend()).message))}
+          busyText={t.entrance.sending}
+          onClick={() => run(async () => setOutcome(words.sent((await resend()).message)))}
         >
-          Send it again
+          {words.again}
         </Action>
       )}
     </div>
@@ -76,8 +80,8 @@ function Low({ usage = [] }: { usage: UsageRow[] | undefined }) {
   return (
     <div class="notice" role="status" data-testid="low">
       <span>
-        <strong>Your balance is low: {credits(now.credits)}.</strong> At the pace of the last {PACE_DAYS} days it will
-        last {days < 1 ? 'less than a day' : `about ${counted(days, 'day')}`}.
+        <strong>{words.low(credits(now.credits))}</strong>
+        {words.pace(PACE_DAYS, days)}
       </span>
       <span>
         <GetCredits />
@@ -97,12 +101,12 @@ function Expiring() {
   return (
     <div class="notice" role="status" data-testid="expiring">
       <span>
-        <strong>{credits(sum)} expire soon,</strong> the first of them <Time iso={first} text={whenText} />. Credits
-        that expire first are spent first.
+        <strong>{words.expiring(credits(sum))}</strong>
+        {words.first(<Time iso={first} text={whenText} />)}
       </span>
-      <a href="/credits">See your grants</a>
+      <a href="/credits">{words.grants}</a>
     </div>
   )
 }
 
-const whenText = (iso: string): string => `on ${expiryText(iso)}`
+const whenText = (iso: string): string => words.on(expiryText(iso))

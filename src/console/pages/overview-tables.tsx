@@ -2,12 +2,15 @@
  * The usage as tables: the whole time by model, key or member, and each day.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import type { AccountLatency } from '../api/endpoints.ts'
 import type { UsedOn } from '../parts/chart.tsx'
 import { barText, duration, number, share } from '../parts/format.ts'
 import type { Column } from '../parts/table.tsx'
 import { Table } from '../parts/table.tsx'
 import type { Unit } from '../state/overview-range.ts'
+
+const words = t.overview
 
 /** What usage is divided by. */
 export type By = 'model' | 'key' | 'member'
@@ -29,36 +32,40 @@ function totalsOf(rows: UsedOn[], latencyOf: (name: string) => AccountLatency['a
   return [...totals.values()].toSorted((a, b) => b.credits - a.credits || b.calls - a.calls)
 }
 
-const HEADERS: Record<By, string> = { model: 'Model', key: 'Key', member: 'Member' }
-
 const tookText = (ms: number | null): string => (ms === null ? '–' : duration(ms))
 
 const totalColumns = (by: By, callsOf: (name: string) => string): Column<Total>[] => [
-  { header: HEADERS[by], sortBy: ({ name }) => name, cell: ({ name }) => <a href={callsOf(name)}>{name}</a> },
+  { header: words.dividers[by], sortBy: ({ name }) => name, cell: ({ name }) => <a href={callsOf(name)}>{name}</a> },
   {
-    header: 'Credits',
+    header: words.calls.credits,
     right: true,
     class: 'digits',
     sortBy: ({ credits }) => credits,
     cell: ({ credits }) => number(credits),
   },
-  { header: 'Calls', right: true, class: 'digits', sortBy: ({ calls }) => calls, cell: ({ calls }) => number(calls) },
   {
-    header: 'Failed',
+    header: t.frame.page.calls,
+    right: true,
+    class: 'digits',
+    sortBy: ({ calls }) => calls,
+    cell: ({ calls }) => number(calls),
+  },
+  {
+    header: words.tiles.failed,
     right: true,
     class: 'digits',
     sortBy: ({ failed }) => failed,
     cell: ({ calls, failed }) => share(failed, calls),
   },
   {
-    header: 'Tokens',
+    header: words.calls.tokens,
     right: true,
     class: 'digits',
     cell: ({ inputTokens, outputTokens }) =>
       inputTokens + outputTokens === 0 ? '–' : number(inputTokens + outputTokens),
   },
   {
-    header: 'Latency p50',
+    header: words.calls.latencyP50,
     right: true,
     class: 'digits',
     sortBy: ({ p50Ms }) => p50Ms,
@@ -78,7 +85,7 @@ type TotalsProps = {
 /** Each model or key over the whole time, with its latency, and the way to its calls. */
 export const Totals = ({ rows, by, latencyOf, callsOf }: TotalsProps) => (
   <Table
-    label={`Usage by ${by}`}
+    label={words.usageBy[by]}
     broad={false}
     testId="totals"
     columns={totalColumns(by, callsOf)}
@@ -92,10 +99,10 @@ export function EachBar({ rows, by, unit }: { rows: UsedOn[]; by: By; unit: Unit
   const [open, setOpen] = useState(false)
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{UNIT_WORDS[unit].each}</summary>
+      <summary>{words.each[unit]}</summary>
       {open && (
         <Table
-          label="Usage"
+          label={words.usage}
           columns={barColumns(by, unit)}
           rows={rows.toReversed()}
           keyOf={({ day, name }) => `${day} ${name}`}
@@ -105,18 +112,12 @@ export function EachBar({ rows, by, unit }: { rows: UsedOn[]; by: By; unit: Unit
   )
 }
 
-const UNIT_WORDS: Record<Unit, { header: string; each: string }> = {
-  hour: { header: 'Hour', each: 'Hour by hour' },
-  day: { header: 'Day (UTC)', each: 'Day by day' },
-  month: { header: 'Month (UTC)', each: 'Month by month' },
-}
-
 const barColumns = (by: By, unit: Unit): Column<UsedOn>[] => [
-  { header: UNIT_WORDS[unit].header, cell: ({ day }) => barText(day) },
-  { header: HEADERS[by], cell: ({ name }) => name },
-  { header: 'Calls', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
-  { header: 'Failed', right: true, class: 'digits', cell: ({ failed }) => number(failed) },
-  { header: 'Credits', right: true, class: 'digits', cell: ({ credits }) => number(credits) },
-  { header: 'Tokens in', right: true, class: 'digits', cell: ({ inputTokens }) => number(inputTokens) },
-  { header: 'Tokens out', right: true, class: 'digits', cell: ({ outputTokens }) => number(outputTokens) },
+  { header: words.headers[unit], cell: ({ day }) => barText(day) },
+  { header: words.dividers[by], cell: ({ name }) => name },
+  { header: t.frame.page.calls, right: true, class: 'digits', cell: ({ calls }) => number(calls) },
+  { header: words.tiles.failed, right: true, class: 'digits', cell: ({ failed }) => number(failed) },
+  { header: words.calls.credits, right: true, class: 'digits', cell: ({ credits }) => number(credits) },
+  { header: words.calls.tokensIn, right: true, class: 'digits', cell: ({ inputTokens }) => number(inputTokens) },
+  { header: words.calls.tokensOut, right: true, class: 'digits', cell: ({ outputTokens }) => number(outputTokens) },
 ]

@@ -3,6 +3,7 @@
  */
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { t } from '../language/language.ts'
 import type { ApiKey, CallRecord, Page as ListPage, UsageRow } from '../api/endpoints.ts'
 import { getCalls, getHourUsage, getKeys, getLatency, getUsage } from '../api/endpoints.ts'
 import { withQuery } from '../api/requests.ts'
@@ -19,7 +20,7 @@ import { account, onCall, onRefresh } from '../state/account.ts'
 import type { Loaded } from '../state/load.ts'
 import { useLoad } from '../state/load.ts'
 import { seesOthers } from '../state/members.ts'
-import type { Range } from '../state/overview-range.ts'
+import type { Range, RangeName } from '../state/overview-range.ts'
 import { LATEST, RANGES, barOf, callsOfBar, daysOf, rangeNameOf, rangeOf } from '../state/overview-range.ts'
 import { Running, Unverified } from './overview-notices.tsx'
 import type { By } from './overview-tables.tsx'
@@ -53,33 +54,15 @@ function useChanges(sums: Pick<Loaded<unknown>, 'reload'>[], calls: Loaded<ListP
   }, [...sums.map(({ reload }) => reload), calls.reload, calls.change])
 }
 
-const MEASURE_WORDS: Record<Measure, string> = {
-  credits: 'Credits',
-  calls: 'Calls',
-  tokens: 'Tokens',
-  failed: 'Failures',
-  latency: 'Latency',
-}
+const words = t.overview
 
-const MEASURE_TITLES: Record<Measure, string> = {
-  credits: 'Credits',
-  calls: 'Calls',
-  tokens: 'Tokens',
-  failed: 'Failed calls',
-  latency: 'Average latency',
-}
-
-/** What the bars of the chart are: days and months in UTC, as the server counts them. */
-const UNIT_TITLES: Record<Range['unit'], string> = {
-  hour: 'per hour',
-  day: 'per day (UTC)',
-  month: 'per month (UTC)',
-}
+const MEASURE_WORDS: Record<Measure, string> = words.measures
 
 /** What usage can be divided by: by member where others are seen. */
 const dividers = (): By[] => (seesOthers() ? ['model', 'key', 'member'] : ['model', 'key'])
 
-const RANGE_WORDS = Object.fromEntries(Object.entries(RANGES).map(([name, { words }]) => [name, words]))
+/** In the order of the ranges: of the table's keys, the numbers would be first. */
+const RANGE_WORDS = (Object.keys(RANGES) as RangeName[]).map((name) => [name, words.ranges[name]] as const)
 
 /** Usage by model, of the hours or days of a range and of the time before it, with its bar in place of the day. */
 const usageOf = async ({ unit, from, to }: Range, keyId: string): Promise<{ data: UsageRow[] }> => {
@@ -87,8 +70,6 @@ const usageOf = async ({ unit, from, to }: Range, keyId: string): Promise<{ data
   const { data } = await getHourUsage({ from, to, keyId })
   return { data: data.map(({ hour, ...row }) => ({ ...row, day: hour })) }
 }
-
-const BY_WORDS: Record<By, string> = { model: 'By model', key: 'By key', member: 'By member' }
 
 export function OverviewPage({ query }: PageProps) {
   const name = rangeNameOf(query)
@@ -109,35 +90,27 @@ export function OverviewPage({ query }: PageProps) {
   useChanges([all, latency, divided.key.usage, divided.member.usage], calls)
   return (
     <Page
-      title="Overview"
+      title={t.frame.page.overview}
       aside={
         <span class="row">
           <OfKey keys={keys ?? []} query={query} />
-          <Choose label="Days" words={RANGE_WORDS} value={name} name="days" query={query} />
+          <Choose label={words.days} words={RANGE_WORDS} value={name} name="days" query={query} />
         </span>
       }
     >
       <Unverified />
       <Running usage={range.unit === 'day' ? usage.data?.data : undefined} />
       <FirstSteps latest={calls.data?.data} />
-      <Tiles usage={usage.data?.data} before={before} latency={latency.data} words={RANGES[name].words} />
+      <Tiles usage={usage.data?.data} before={before} latency={latency.data} words={words.ranges[name]} />
       <Usage divided={divided[by]} by={by} range={range} query={query} />
       <section class="panel">
         <h2>
-          Latest calls{' '}
+          {words.latest}{' '}
           <a class="more" href="/calls">
-            All calls
+            {words.allCalls}
           </a>
         </h2>
-        <List
-          of={calls}
-          rows={LATEST}
-          empty={
-            <Empty title="No calls yet">
-              Your first one appears here the moment you make it: try the <a href="/playground">playground</a>.
-            </Empty>
-          }
-        >
+        <List of={calls} rows={LATEST} empty={<Empty title={words.none}>{words.firstCall(toPlayground)}</Empty>}>
           {(items) => <CallTable calls={items} href={(id) => `/calls/${id}`} />}
         </List>
       </section>
@@ -173,18 +146,16 @@ function Usage({ divided: { usage, rows, latencyOf, fieldOf }, by, range, query 
   return (
     <section class="panel">
       <div class="row between">
-        <h2>
-          {MEASURE_TITLES[measure]} {UNIT_TITLES[range.unit]}
-        </h2>
+        <h2>{words.titleOf(words.titles[measure], words.units[range.unit])}</h2>
         <span class="row">
-          <Choose label="Show" words={MEASURE_WORDS} value={measure} name="show" query={query} />
+          <Choose label={words.show} words={Object.entries(MEASURE_WORDS)} value={measure} name="show" query={query} />
           {by === 'member' && (
             <Download path={withQuery('/api/exports/members', daysOf(range))} name="tollgate-members.csv" />
           )}
           {!query.keyId && range.unit !== 'hour' && (
             <Choose
-              label="Group by"
-              words={Object.fromEntries(dividers().map((one) => [one, BY_WORDS[one]]))}
+              label={words.groupBy}
+              words={dividers().map((one) => [one, words.by[one]])}
               value={by}
               name="by"
               query={query}
@@ -194,11 +165,11 @@ function Usage({ divided: { usage, rows, latencyOf, fieldOf }, by, range, query 
       </div>
       <ErrorMessage problem={usage.problem} retry={usage.reload} />
       <UsageChart
-        title={RANGES[range.name].words}
+        title={words.ranges[range.name]}
         usage={rows}
         days={range.bars}
         measure={measure}
-        others={`other ${by}s`}
+        others={words.others[by]}
         choose={(bar) => route(withFields('/calls', { keyId: query.keyId ?? '' }, callsOfBar(range.unit, bar)))}
       />
       {rows && rows.length > 0 && (
@@ -219,7 +190,7 @@ export function mixIn(calls: CallRecord[], call: CallRecord, most: number): Call
 
 type ChooseProps = {
   label: string
-  words: Record<string, string>
+  words: readonly (readonly [string, string])[]
   value: string
   /** The field of the address that it is. */
   name: string
@@ -236,7 +207,7 @@ function Choose({ label, words, value, name, query }: ChooseProps) {
       value={value}
       onChange={(event) => route(withFields('/overview', query, { [name]: event.currentTarget.value }), true)}
     >
-      {Object.entries(words).map(([one, word]) => (
+      {words.map(([one, word]) => (
         <option key={one} value={one}>
           {word}
         </option>
@@ -248,8 +219,8 @@ function Choose({ label, words, value, name, query }: ChooseProps) {
 /** Chooses the key whose usage is shown; nothing if there is no choice. */
 function OfKey({ keys, query }: { keys: ApiKey[]; query: Record<string, string> }) {
   if (keys.length < 2 && !query.keyId) return null
-  const words = { '': 'All keys', ...Object.fromEntries(keys.map((key) => [key.id, labelOf(key)])) }
-  return <Choose label="Key" words={words} value={query.keyId ?? ''} name="keyId" query={query} />
+  const choices = [['', words.allKeys] as const, ...keys.map((key) => [key.id, labelOf(key)] as const)]
+  return <Choose label={words.dividers.key} words={choices} value={query.keyId ?? ''} name="keyId" query={query} />
 }
 
 /** What to do first, until a call has succeeded. @param latest the newest calls, as they change */
@@ -265,33 +236,25 @@ function StepsUnlessOver() {
   return succeeded.data?.data.length === 0 ? <Steps /> : null
 }
 
+const toPlayground = (name: string) => <a href="/playground">{name}</a>
+
 function Steps() {
   const keys = useLoad('keys', getKeys)
   const hasKey = keys.data?.data.some((key) => key.revokedAt === null) ?? false
   const steps = [
-    [account.value?.user.emailVerified ?? false, <>Verify your address with the link in our e-mail</>],
-    [
-      hasKey,
-      <>
-        <a href="/keys">Create an API key</a>
-      </>,
-    ],
+    [account.value?.user.emailVerified ?? false, words.steps.verify],
+    [hasKey, <a href="/keys">{words.steps.key}</a>],
     [(account.value?.credits ?? 0) > 0, <GetCredits />],
-    [
-      false,
-      <>
-        Make your first call in the <a href="/playground">playground</a>, or with the curl line there
-      </>,
-    ],
+    [false, words.steps.call(toPlayground)],
   ] as const
   return (
     <section class="panel">
-      <h2>First steps</h2>
+      <h2>{words.steps.title}</h2>
       <ol class="steps">
         {steps.map(([done, step], index) => (
           <li key={index} class={done ? 'done' : ''}>
             {step}
-            {done && <small class="soft"> · done</small>}
+            {done && <small class="soft">{words.steps.done}</small>}
           </li>
         ))}
       </ol>

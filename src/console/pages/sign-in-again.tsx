@@ -2,6 +2,7 @@
  * A session ends after its time, or is ended elsewhere. The page and what was typed into it stay, and the same person
  * signs in over it.
  */
+import { t } from '../language/language.ts'
 import { Dialog } from '../parts/dialogs.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
 import { SecondStep, useSignIn } from '../parts/second-step.tsx'
@@ -14,17 +15,23 @@ export function SignInAgain() {
   const submit = submits(({ password = '' }) => begin({ email, password }, staysSignedIn()))
   if (waiting)
     return (
-      <Dialog title="Sign in again" close={() => {}} keep>
+      <Dialog title={t.entrance.signInAgain} close={() => {}} keep>
         <SecondStep waiting={waiting} {...second} />
       </Dialog>
     )
   return (
-    <Dialog title="Sign in again" close={() => {}} keep>
-      <p class="soft">Your session has ended. Sign in again to continue: what you have typed is still there.</p>
+    <Dialog title={t.entrance.signInAgain} close={() => {}} keep>
+      <p class="soft">{t.entrance.sessionEnded}</p>
       <Form problem={problem} onSubmit={submit}>
-        <Field label="E-mail address" name="email" type="email" autoComplete="username" value={email} readOnly />
-        <PasswordField label="Password" name="password" autoComplete="current-password" required autoFocus />
-        <Submit busy={busy} busyText="Signing in…" verb="Sign in" cancel={() => forgetToken()} cancelText="Sign out" />
+        <Field label={t.entrance.email} name="email" type="email" autoComplete="username" value={email} readOnly />
+        <PasswordField label={t.entrance.password} name="password" autoComplete="current-password" required autoFocus />
+        <Submit
+          busy={busy}
+          busyText={t.entrance.signingIn}
+          verb={t.entrance.signIn}
+          cancel={() => forgetToken()}
+          cancelText={t.frame.signOut}
+        />
       </Form>
     </Dialog>
   )

@@ -4,18 +4,18 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { t } from '../language/language.ts'
 import { beginUse, forgot, signInByPasskey, signUp } from '../api/endpoints.ts'
 import { Action } from '../parts/basics.tsx'
 import { Brand } from '../parts/brand.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
+import { LanguageChoice } from '../parts/language-choice.tsx'
 import { hasPasskeys, usePasskey } from '../parts/passkeys.ts'
 import { SecondStep, useSignIn } from '../parts/second-step.tsx'
 import { withFields } from '../parts/route.ts'
 import { keptInvitation } from '../state/invitation.ts'
 import { site, titleOf } from '../state/site.ts'
 import { signOutNotice, keepToken } from '../state/session.ts'
-
-const PASSWORD_HINT = '8 to 72 characters, with at least one letter and one digit.'
 
 /** The field that shows the errors of a new password. */
 export const ABOUT_PASSWORD = {
@@ -28,7 +28,13 @@ const ABOUT_EMAIL = { invalid_email: 'email', email_taken: 'email' } as const
 
 /** A field for a new password. */
 export const NewPasswordField = (props: { label?: string; required?: boolean; id?: string }) => (
-  <PasswordField label="New password" {...props} name="password" autoComplete="new-password" hint={PASSWORD_HINT} />
+  <PasswordField
+    label={t.entrance.newPassword}
+    {...props}
+    name="password"
+    autoComplete="new-password"
+    hint={t.entrance.passwordHint}
+  />
 )
 
 type CardProps = { title: string; announce?: boolean; wide?: boolean; children: ComponentChildren }
@@ -53,6 +59,7 @@ export function Card({ title, announce = false, wide = false, children }: CardPr
         </h1>
         {children}
       </main>
+      <LanguageChoice />
     </div>
   )
 }
@@ -61,14 +68,14 @@ export function Card({ title, announce = false, wide = false, children }: CardPr
 const StaySignedIn = () => (
   <label class="check">
     <input type="checkbox" name="stay" />
-    Stay signed in on this device
+    {t.entrance.stay}
   </label>
 )
 
 /** The address of who signs in or registers: that of the invitation which they follow. */
 const AddressField = () => (
   <Field
-    label="E-mail address"
+    label={t.entrance.email}
     name="email"
     type="email"
     autoComplete="username"
@@ -95,13 +102,13 @@ export function SignInPage() {
   const submit = submits(({ email = '', password = '', stay }) => begin({ email, password }, stay !== undefined))
   if (waiting)
     return (
-      <Card title="Confirm your sign-in" announce>
+      <Card title={t.entrance.confirmSignIn} announce>
         <SecondStep waiting={waiting} {...second} />
       </Card>
     )
   return (
-    <Card title="Sign in">
-      <p class="soft">One gateway to image, video and chat models, paid for with prepaid credits.</p>
+    <Card title={t.entrance.signIn}>
+      <p class="soft">{t.entrance.about}</p>
       {signOutNotice.value && (
         <div class="notice" role="status">
           {signOutNotice.value}
@@ -109,25 +116,25 @@ export function SignInPage() {
       )}
       <Form problem={problem} onSubmit={submit}>
         <AddressField />
-        <PasswordField label="Password" name="password" autoComplete="current-password" required />
+        <PasswordField label={t.entrance.password} name="password" autoComplete="current-password" required />
         <StaySignedIn />
-        <Submit class="full" busy={busy} busyText="Signing in…" verb="Sign in" />
+        <Submit class="full" busy={busy} busyText={t.entrance.signingIn} verb={t.entrance.signIn} />
         {hasPasskeys() && (
           <Action
             class="quiet full"
             busy={busy}
             onClick={({ currentTarget: { form } }) => byPasskey(new FormData(form!).has('stay'))}
           >
-            Sign in with a passkey
+            {t.entrance.byPasskey}
           </Action>
         )}
       </Form>
       <p class="links">
-        <a href={onward('/sign-up')}>Create an account</a>
-        <a href="/forgot">Forgot your password?</a>
-        {site.value.publicCatalogue && <a href="/models">Models and prices</a>}
-        <a href="/docs">API reference</a>
-        <a href="/help">Help</a>
+        <a href={onward('/sign-up')}>{t.entrance.create}</a>
+        <a href="/forgot">{t.entrance.forgot}</a>
+        {site.value.publicCatalogue && <a href="/models">{t.entrance.modelsAndPrices}</a>}
+        <a href="/docs">{t.frame.page.reference}</a>
+        <a href="/help">{t.frame.page.help}</a>
       </p>
     </Card>
   )
@@ -140,17 +147,17 @@ export function SignUpPage() {
     keepToken((await signUp({ email, password, displayName })).token, stay !== undefined),
   )
   return (
-    <Card title="Create an account">
-      <p class="soft">Then create a key and call your first model.</p>
+    <Card title={t.entrance.create}>
+      <p class="soft">{t.entrance.thenKey}</p>
       <Form problem={problem} onSubmit={submit} about={{ ...ABOUT_EMAIL, ...ABOUT_PASSWORD }}>
         <AddressField />
-        <NewPasswordField label="Password" required />
-        <Field label="Name (optional)" name="displayName" autoComplete="name" maxLength={60} />
+        <NewPasswordField label={t.entrance.password} required />
+        <Field label={t.entrance.optionalName} name="displayName" autoComplete="name" maxLength={60} />
         <StaySignedIn />
-        <Submit class="full" busy={busy} busyText="Creating your account…" verb="Create my account" />
+        <Submit class="full" busy={busy} busyText={t.entrance.creating} verb={t.entrance.createMine} />
       </Form>
       <p class="links">
-        <a href={onward('/sign-in')}>Sign in instead</a>
+        <a href={onward('/sign-in')}>{t.entrance.signInInstead}</a>
       </p>
     </Card>
   )
@@ -162,23 +169,23 @@ export function ForgotPage() {
   const submit = submits(async ({ email = '' }) => setOutcome((await forgot(email)).message))
   if (outcome !== null) {
     return (
-      <Card title="Check your inbox" announce>
-        <p class="soft">{outcome} The link works once, within 30 minutes.</p>
+      <Card title={t.entrance.inbox} announce>
+        <p class="soft">{t.entrance.linkIsMailed(outcome)}</p>
         <p class="links">
-          <a href="/sign-in">Back to sign-in</a>
+          <a href="/sign-in">{t.entrance.back}</a>
         </p>
       </Card>
     )
   }
   return (
-    <Card title="Forgot your password?">
-      <p class="soft">We will e-mail you a link to choose a new one.</p>
+    <Card title={t.entrance.forgot}>
+      <p class="soft">{t.entrance.weMail}</p>
       <Form problem={problem} onSubmit={submit} about={ABOUT_EMAIL}>
-        <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
-        <Submit class="full" busy={busy} busyText="Sending…" verb="Send me a link" />
+        <Field label={t.entrance.email} name="email" type="email" autoComplete="username" required />
+        <Submit class="full" busy={busy} busyText={t.entrance.sending} verb={t.entrance.sendLink} />
       </Form>
       <p class="links">
-        <a href="/sign-in">Back to sign-in</a>
+        <a href="/sign-in">{t.entrance.back}</a>
       </p>
     </Card>
   )
@@ -188,10 +195,10 @@ export function ForgotPage() {
 export function NotFoundPage() {
   const { url } = useLocation()
   return (
-    <Card title="Page not found">
-      <p class="soft">There is no page at {url}.</p>
+    <Card title={t.entrance.notFound}>
+      <p class="soft">{t.entrance.noPageAt(url)}</p>
       <p class="links">
-        <a href="/overview">Go to the overview</a>
+        <a href="/overview">{t.entrance.toOverview}</a>
       </p>
     </Card>
   )

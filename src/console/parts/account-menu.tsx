@@ -4,6 +4,7 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ChevronDown } from 'lucide-preact'
+import { t } from '../language/language.ts'
 import type { ActedFor } from '../api/organisations.ts'
 import { getAccounts } from '../api/organisations.ts'
 import { account } from '../state/account.ts'
@@ -12,6 +13,7 @@ import { useLoad } from '../state/load.ts'
 import { signOutHere } from '../state/sign-out.ts'
 import { Action, Email, ErrorMessage } from './basics.tsx'
 import { useSubmit } from './forms.tsx'
+import { LanguageChoice } from './language-choice.tsx'
 import { List } from './list.tsx'
 import { NewOrganisation } from './new-organisation.tsx'
 
@@ -46,7 +48,7 @@ export function AccountMenu() {
       <details class="account" ref={menu} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
           <span class="hidden">
-            Account {email}
+            {t.frame.accountOf(email)}
             {organisation && `, ${organisation.name}`}
           </span>
           {organisation && (
@@ -61,7 +63,7 @@ export function AccountMenu() {
         </summary>
         <div class="sheet">
           <p>
-            <small class="soft">Signed in as</small>
+            <small class="soft">{t.frame.signedInAs}</small>
             <br />
             <Email address={email} />
           </p>
@@ -74,11 +76,12 @@ export function AccountMenu() {
               setFounding(true)
             }}
           >
-            New organisation
+            {t.frame.newOrganisation}
           </button>
-          <a href="/settings">Settings</a>
+          {open && <LanguageChoice />}
+          <a href="/settings">{t.frame.page.settings}</a>
           <button type="button" class="small quiet" onClick={signOutHere}>
-            Sign out
+            {t.frame.signOut}
           </button>
         </div>
       </details>
@@ -92,7 +95,7 @@ function Accounts() {
   const accounts = useLoad('accounts', getAccounts)
   const { busy, problem, run } = useSubmit()
   return (
-    <div class="accounts" role="region" aria-label="Accounts">
+    <div class="accounts" role="region" aria-label={t.frame.accounts}>
       <List of={accounts} rows={2} empty={null}>
         {(items) =>
           items.map((one) => (
@@ -105,7 +108,7 @@ function Accounts() {
                 if (!one.current) run(() => switchTo(one.id))
               }}
             >
-              <span>{nameOf(one)}</span> <small>{one.kind === 'organisation' && one.role}</small>
+              <span>{nameOf(one)}</span> <small>{one.kind === 'organisation' && t.frame.roles[one.role]}</small>
             </Action>
           ))
         }
@@ -115,4 +118,4 @@ function Accounts() {
   )
 }
 
-const nameOf = ({ kind, name }: ActedFor): string => (kind === 'personal' ? 'Personal account' : name)
+const nameOf = ({ kind, name }: ActedFor): string => (kind === 'personal' ? t.frame.personalAccount : name)

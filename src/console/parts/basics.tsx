@@ -3,9 +3,10 @@
  */
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import type { Problem } from '../api/client.ts'
 import type { CallRecord } from '../api/endpoints.ts'
-import { STATUS_WORDS, exactTime, localTime, number, utcTime } from './format.ts'
+import { exactTime, localTime, number, utcTime } from './format.ts'
 import { clock } from '../state/clock.ts'
 import { titleOf } from '../state/site.ts'
 
@@ -60,7 +61,7 @@ export const AccountLink = ({ id, ...named }: { id: string; email: string; name?
 
 /** The status of a call, as a word with a dot next to it: never colour alone. */
 export const Status = ({ status }: { status: CallRecord['status'] }) => (
-  <span class={`status ${status}`}>{STATUS_WORDS[status]}</span>
+  <span class={`status ${status}`}>{t.words.statuses[status]}</span>
 )
 
 /** Credits in a column: aligned by their digits. */
@@ -73,7 +74,7 @@ export const ErrorMessage = ({ problem, retry }: { problem: Problem | string | n
       <span>{typeof problem === 'string' ? problem : problem.sentence}</span>
       {retry && (
         <button type="button" class="small quiet" onClick={retry}>
-          Try again
+          {t.frame.tryAgain}
         </button>
       )}
     </div>
@@ -164,7 +165,7 @@ export function Action({ busy, busyText, children, onClick, type = 'button', ...
 }
 
 /** Copies a text and confirms it. */
-export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+export function Copy({ text, label = t.frame.copy }: { text: string; label?: string }) {
   const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle')
   useEffect(() => {
     if (state === 'idle') return undefined
@@ -183,7 +184,7 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   }
   return (
     <button type="button" class="small quiet" onClick={copy}>
-      <span aria-live="polite">{{ idle: label, done: 'Copied', failed: 'Select and copy it' }[state]}</span>
+      <span aria-live="polite">{{ idle: label, done: t.frame.copied, failed: t.frame.selectAndCopy }[state]}</span>
     </button>
   )
 }

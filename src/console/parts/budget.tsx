@@ -2,27 +2,21 @@
  * Budgets, of keys and of members: their fields, and what is used of them.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import { Time } from './basics.tsx'
 import { number } from './format.ts'
 import { Choice, Field } from './forms.tsx'
 
-const PERIODS = [
-  ['total', 'in total'],
-  ['day', 'each day'],
-  ['week', 'each week'],
-  ['month', 'each month'],
-] as const
+const words = t.overview.budget
 
 /** The most credits that calls may cost in a period. */
-export type Budget = { credits: number; period: (typeof PERIODS)[number][0] }
+export type Budget = { credits: number; period: keyof typeof words.periods }
 
 /** A budget, and what is used of it. */
 type Spent = Budget & { used: number; remaining: number; resetsAt: string | null }
 
-const periodText = ({ period }: Budget): string => PERIODS.find(([one]) => one === period)![1]
-
 /** A budget in words. */
-export const budgetText = (budget: Budget): string => `${number(budget.credits)} credits ${periodText(budget)}`
+export const budgetText = (budget: Budget): string => words.text(number(budget.credits), words.periods[budget.period])
 
 /** The fields of a budget, for several forms. */
 export function BudgetFields({ budget, hint }: { budget: Budget | null; hint: string }) {
@@ -30,7 +24,7 @@ export function BudgetFields({ budget, hint }: { budget: Budget | null; hint: st
   return (
     <>
       <Field
-        label="Budget (credits)"
+        label={words.label}
         name="credits"
         type="number"
         min={0}
@@ -38,9 +32,9 @@ export function BudgetFields({ budget, hint }: { budget: Budget | null; hint: st
         hint={hint}
       />
       <Choice
-        label="Budget period (UTC)"
+        label={words.period}
         name="period"
-        options={PERIODS}
+        options={Object.entries(words.periods)}
         value={period}
         onChange={(event) => setPeriod(event.currentTarget.value)}
       />
@@ -58,9 +52,9 @@ export function budgetOf(texts: Record<string, string>, before: Budget | null): 
 
 /** What is used of a budget. */
 export function BudgetMeter({ budget }: { budget: Spent | null }) {
-  if (!budget) return <span class="soft">none</span>
+  if (!budget) return <span class="soft">{words.none}</span>
   const used = Math.min(100, Math.round((100 * budget.used) / Math.max(1, budget.credits)))
-  const words = `${number(budget.used)} of ${number(budget.credits)} credits`
+  const text = words.used(number(budget.used), number(budget.credits))
   return (
     <span>
       <span
@@ -69,17 +63,12 @@ export function BudgetMeter({ budget }: { budget: Spent | null }) {
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={used}
-        aria-label={`Budget used: ${words}`}
+        aria-label={words.usedLabel(text)}
       >
         <span style={{ width: `${used}%` }} />
       </span>{' '}
-      {words} {periodText(budget)}
-      {budget.remaining === 0 && budget.resetsAt && (
-        <small>
-          {' '}
-          spent until <Time iso={budget.resetsAt} />
-        </small>
-      )}
+      {text} {words.periods[budget.period]}
+      {budget.remaining === 0 && budget.resetsAt && <small>{words.spentUntil(<Time iso={budget.resetsAt} />)}</small>}
     </span>
   )
 }

@@ -2,6 +2,7 @@
  * What a model answered in a chat, for as long as the gateway keeps it. It is asked for when it is opened.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import type { Dialect } from '../api/call-forms.ts'
 import { fetchAnswer } from '../api/gateway.ts'
 import type { AnswerPart } from '../api/answer-parts.ts'
@@ -11,12 +12,14 @@ import { withPlaygroundKey } from '../state/playground-key.ts'
 import { Code, ErrorMessage, Loading } from './basics.tsx'
 import { Markdown } from './markdown.tsx'
 
+const words = t.calls
+
 /** The answer of a call, folded until it is opened. */
 export function CallAnswer({ id, dialect }: { id: string; dialect: Dialect }) {
   const [opened, setOpened] = useState(false)
   return (
     <details onToggle={(event) => event.currentTarget.open && setOpened(true)}>
-      <summary>Answer</summary>
+      <summary>{words.facts.answer}</summary>
       {opened && <Answer id={id} dialect={dialect} />}
     </details>
   )
@@ -24,13 +27,13 @@ export function CallAnswer({ id, dialect }: { id: string; dialect: Dialect }) {
 
 function Answer({ id, dialect }: { id: string; dialect: Dialect }) {
   const answer = useLoad(`answer ${id}`, () => withPlaygroundKey((key) => fetchAnswer(key, id)))
-  if (answer.problem?.code === 'result_expired') return <p class="soft">The answer is no longer kept.</p>
+  if (answer.problem?.code === 'result_expired') return <p class="soft">{words.answerGone}</p>
   if (answer.problem) return <ErrorMessage problem={answer.problem} retry={answer.reload} />
   if (!answer.data) return <Loading rows={3} />
   const parts = answerParts(dialect, answer.data)
   return (
     <div data-testid="answer">
-      {parts.length === 0 && <p class="soft">The model said nothing.</p>}
+      {parts.length === 0 && <p class="soft">{words.saidNothing}</p>}
       {parts.map((one, index) => (
         <Part key={index} part={one} />
       ))}
@@ -42,9 +45,7 @@ function Part({ part }: { part: AnswerPart }) {
   if (part.is === 'tool') {
     return (
       <>
-        <p>
-          Calls the tool <code>{part.name}</code>
-        </p>
+        <p>{words.tool(<code>{part.name}</code>)}</p>
         <Code text={part.input} />
       </>
     )
@@ -52,7 +53,7 @@ function Part({ part }: { part: AnswerPart }) {
   if (part.is === 'text') return <Markdown text={part.text} />
   return (
     <details>
-      <summary>Thinking</summary>
+      <summary>{words.thinking}</summary>
       <Markdown text={part.text} />
     </details>
   )

@@ -3,12 +3,16 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import type { CallRecord, CallDetails, LedgerEntry } from '../api/endpoints.ts'
 import { DIALECT_WORDS } from '../api/call-forms.ts'
 import { Code, Status, Time } from './basics.tsx'
 import { Worth } from './worth.tsx'
 import { datedClock, duration, localClock, number, priceText, pricedAs, signed } from './format.ts'
 import { similarCurl } from './samples/samples.ts'
+
+const words = t.calls
+const columns = t.overview.calls
 
 type Step = { name: string; at: string | null; note?: ComponentChildren; amount?: number; tone?: 'good' | 'bad' }
 
@@ -20,39 +24,54 @@ function trailOf({ call, startedAt, ledger }: CallDetails): Step[] {
   const after = moved(['settlement', 'refund'])
   if (call.status === 'rejected') {
     return [
-      { name: 'Received', at: call.createdAt },
+      { name: words.steps.received, at: call.createdAt },
       {
-        name: 'Refused',
+        name: words.steps.refused,
         at: call.finishedAt,
-        note: call.count > 1 ? `${number(call.count)} times in that minute` : 'Nothing was charged',
+        note: call.count > 1 ? words.steps.times(number(call.count)) : words.steps.nothing,
         tone: 'bad',
       },
     ]
   }
   const steps: Step[] = [
     // One transaction writes both; its own clock began a moment before the row's.
-    { name: 'Accepted', at: first(call.createdAt, charges[0]?.createdAt) },
-    { name: 'Charged', at: charges[0]?.createdAt ?? call.createdAt, amount: sum(charges), note: balanceNote(charges) },
-    { name: 'Running', at: startedAt, note: startedAt && call.attempts > 1 ? `Attempt ${call.attempts}` : undefined },
+    { name: words.steps.accepted, at: first(call.createdAt, charges[0]?.createdAt) },
+    {
+      name: words.steps.charged,
+      at: charges[0]?.createdAt ?? call.createdAt,
+      amount: sum(charges),
+      note: balanceNote(charges),
+    },
+    {
+      name: words.steps.running,
+      at: startedAt,
+      note: startedAt && call.attempts > 1 ? words.steps.attempt(call.attempts) : undefined,
+    },
   ]
   if (call.status === 'failed')
-    steps.push({ name: 'Refunded', at: call.finishedAt, amount: sum(after), note: balanceNote(after), tone: 'bad' })
-  else if (call.status === 'succeeded') {
     steps.push({
-      name: 'Settled',
+      name: words.steps.refunded,
       at: call.finishedAt,
       amount: sum(after),
-      note: after.length === 0 ? 'It cost what was charged' : balanceNote(after),
+      note: balanceNote(after),
+      tone: 'bad',
+    })
+  else if (call.status === 'succeeded') {
+    steps.push({
+      name: words.steps.settled,
+      at: call.finishedAt,
+      amount: sum(after),
+      note: after.length === 0 ? words.steps.asCharged : balanceNote(after),
       tone: 'good',
     })
-  } else steps.push({ name: 'Settled', at: null })
+  } else steps.push({ name: words.steps.settled, at: null })
   return steps
 }
 
 const first = (one: string, other = one): string => (other < one ? other : one)
 
 const balanceNote = (entries: LedgerEntry[]): string | undefined =>
-  entries.length === 0 ? undefined : `Balance ${number(entries.at(-1)!.balanceAfter)}`
+  entries.length === 0 ? undefined : words.steps.balance(number(entries.at(-1)!.balanceAfter))
 
 /** The trail as a list of times, each with what it moved. The first step of each day has the date. */
 export function Trail({ details }: { details: CallDetails }) {
@@ -64,12 +83,10 @@ export function Trail({ details }: { details: CallDetails }) {
         <li key={name} class={`${at === null ? 'ahead' : 'past'} ${tone ?? ''}`}>
           <strong>{name}</strong>
           <span class="soft">
-            {at === null ? 'not yet' : <Time iso={at} text={startsDay(nth) ? datedClock : localClock} />}
+            {at === null ? words.steps.notYet : <Time iso={at} text={startsDay(nth) ? datedClock : localClock} />}
           </span>
           <span class="digits">
-            {amount === undefined || amount === 0
-              ? ''
-              : `${signed(amount)} ${Math.abs(amount) === 1 ? 'credit' : 'credits'}`}
+            {amount === undefined || amount === 0 ? '' : t.words.credits(signed(amount), Math.abs(amount) === 1)}
           </span>
           <small class="soft">{note}</small>
         </li>
@@ -82,9 +99,7 @@ export function Trail({ details }: { details: CallDetails }) {
 const dateOf = (step: Step | undefined): string | null => (step?.at ? new Date(step.at).toDateString() : null)
 
 const cacheFacts = ({ cachedInputTokens: cached, cacheWriteTokens: written }: CallRecord): [string, string][] =>
-  cached || written
-    ? [['Of the input', `${number(cached ?? 0)} read from a cache, ${number(written ?? 0)} written to one`]]
-    : []
+  cached || written ? [[words.facts.ofInput, words.facts.cached(number(cached ?? 0), number(written ?? 0))]] : []
 
 type Fact = [name: string, value: ComponentChildren]
 
@@ -94,30 +109,37 @@ type FactsProps = { call: CallRecord; keyName?: string }
 export function Facts({ call, keyName }: FactsProps) {
   const price = pricedAs(call)
   const facts: Fact[] = [
-    ['Status', <Status key="status" status={call.status} />],
-    ['Model', call.model],
-    ...(call.requested === call.model ? [] : [['Asked first', call.requested] as [string, string]]),
+    [columns.status, <Status key="status" status={call.status} />],
+    [columns.model, call.model],
+    ...(call.requested === call.model ? [] : [[words.facts.askedFirst, call.requested] as [string, string]]),
     ...(call.dialect ? [['API', DIALECT_WORDS[call.dialect]] as [string, string]] : []),
-    [call.status === 'rejected' ? 'Received' : 'Accepted', <Time key="time" iso={call.createdAt} />],
-    ['Took', call.latencyMs === null ? 'still running' : duration(call.latencyMs)],
     [
-      'Credits',
+      call.status === 'rejected' ? words.steps.received : words.steps.accepted,
+      <Time key="time" iso={call.createdAt} />,
+    ],
+    [columns.took, call.latencyMs === null ? words.facts.stillRunning : duration(call.latencyMs)],
+    [
+      columns.credits,
       <>
         {number(call.credits)}
         <Worth credits={call.credits} />
       </>,
     ],
-    ['Pre-charge', number(call.creditsPrecharged)],
-    ...(call.creditsUncollected > 0 ? [['Uncollected', number(call.creditsUncollected)] as [string, string]] : []),
+    [words.facts.held, number(call.creditsPrecharged)],
+    ...(call.creditsUncollected > 0
+      ? [[words.facts.uncollected, number(call.creditsUncollected)] as [string, string]]
+      : []),
     ...(call.inputTokens === null
       ? []
-      : [['Tokens', `${number(call.inputTokens)} in, ${number(call.outputTokens ?? 0)} out`] as [string, string]]),
+      : [[columns.tokens, words.facts.tokens(number(call.inputTokens), number(call.outputTokens ?? 0))] as Fact]),
     ...cacheFacts(call),
-    ...(price ? [['Price', <span title={call.priceVersion ?? undefined}>{priceText(price)}</span>] as Fact] : []),
-    ['Upstream', call.upstream ?? 'none'],
-    ['Attempts', number(call.attempts)],
-    ['Answer', call.httpStatus === null ? 'not yet' : `HTTP ${call.httpStatus}`],
-    ...(keyName ? [['Key', keyName] as [string, string]] : []),
+    ...(price
+      ? [[words.facts.price, <span title={call.priceVersion ?? undefined}>{priceText(price)}</span>] as Fact]
+      : []),
+    [words.facts.upstream, call.upstream ?? words.facts.noUpstream],
+    [words.facts.attempts, number(call.attempts)],
+    [words.facts.answer, call.httpStatus === null ? words.steps.notYet : `HTTP ${call.httpStatus}`],
+    ...(keyName ? [[columns.key, keyName] as [string, string]] : []),
   ]
   return (
     <dl class="facts">
@@ -132,35 +154,13 @@ export function Facts({ call, keyName }: FactsProps) {
 }
 
 /** What the errors of calls mean, and what to do. */
-const ADVICE: Partial<Record<string, string>> = {
-  upstream_failed: "The model's provider failed. All credits were refunded; you can send the request again.",
-  upstream_refused: "The model's provider refused the request: its answer says why. All credits were refunded.",
-  upstream_rate_limited: "The model's provider was too busy. All credits were refunded; send the request again.",
-  upstream_overloaded: "The model's provider was overloaded. All credits were refunded; send the request again.",
-  insufficient_credits:
-    'The balance was lower than the most this call could cost. Get more credits, or lower max_tokens.',
-  credits_in_use: 'Running calls held the credits for this call. Send the request again once one of them has ended.',
-  rate_limited: 'Too many requests in one minute, or too many calls at once. Slow down, or wait a moment.',
-  unsupported_model: 'There is no such model, or the endpoint does not serve it. The Models page lists all models.',
-  invalid_prompt: 'A prompt must have 1 to 2,000 characters.',
-  invalid_messages: 'The field messages must be a list of at least one {role, content}.',
-  key_budget_exceeded: 'The budget of the key is spent. Raise it on the Keys page, or use another key.',
-  member_budget_exceeded: 'The budget of the member is spent. An admin of the organisation can raise it.',
-  model_not_allowed: 'The key may not call this model. Change its limits on the Keys page, or use another key.',
-  ip_not_allowed: 'The key may not be used from that IP address. Change its limits on the Keys page.',
-  email_unverified: 'The e-mail address of the account is not verified. Open the link in our e-mail first.',
-  account_suspended: 'The account is suspended. Contact whoever runs this service.',
-  price_above_limit: 'The call would have cost more than X-Max-Credits allowed. Raise that limit, or ask for less.',
-  price_changed: 'The price of the model has changed. Look at it on the Models page, and send the new X-Price-Version.',
-  upstream_unavailable: 'No provider is configured for this model at the moment.',
-  overloaded: 'The service was overloaded. Nothing was charged; send the request again.',
-}
+const ADVICE: Partial<Record<string, string>> = words.advice
 
 export const ErrorNote = ({ call }: { call: CallRecord }) =>
   call.errorType && (
     <div class="trouble">
       <span>
-        <code>{call.errorType}</code> {ADVICE[call.errorType] ?? 'The request was refused.'}
+        <code>{call.errorType}</code> {ADVICE[call.errorType] ?? words.refused}
       </span>
     </div>
   )
@@ -200,7 +200,7 @@ function Media({ url, modality }: { url: string; modality: CallRecord['modality'
   if (failure)
     return (
       <p class="soft">
-        {failure === 'gone' ? 'The result is no longer kept:' : 'The result cannot be loaded here:'}{' '}
+        {failure === 'gone' ? words.gone : words.unreachable}{' '}
         <a href={url} rel="noreferrer">
           {url}
         </a>
@@ -212,12 +212,12 @@ function Media({ url, modality }: { url: string; modality: CallRecord['modality'
         <video src={address} controls muted playsInline preload="auto" onError={check} />
       ) : (
         <a href={address} target="_blank" rel="noreferrer">
-          <img src={address} alt="Generated image" onError={check} />
+          <img src={address} alt={words.image} onError={check} />
         </a>
       )}
       <figcaption>
         <a href={address} download>
-          Download
+          {words.download}
         </a>
       </figcaption>
     </figure>
@@ -231,11 +231,11 @@ function curlOf(call: CallRecord, isMine: boolean): string {
   const made = similarCurl(call, base)
   const isKept = call.status !== 'rejected' && call.modality !== 'embedding' && call.modality !== 'speech'
   return !isKept || !isMine
-    ? `# send a similar call\n${made}`
-    : `# fetch its answer again\n${fetched}\n\n# send a similar call (prompts are not stored)\n${made}`
+    ? `${words.similar}\n${made}`
+    : `${words.fetchAgain}\n${fetched}\n\n${words.similarToo}\n${made}`
 }
 
 /** How to send a similar call, and, for its holder, how to fetch its answer again. */
 export const Curl = ({ call, isMine }: { call: CallRecord; isMine: boolean }) => (
-  <Code text={curlOf(call, isMine)} label="Copy as curl" />
+  <Code text={curlOf(call, isMine)} label={words.copyCurl} />
 )

@@ -2,6 +2,7 @@
  * The drawer in which one call is shown, to its customer or to operators.
  */
 import type { ComponentChildren } from 'preact'
+import { t } from '../language/language.ts'
 import type { Problem } from '../api/client.ts'
 import { Copy, ErrorMessage, Loading } from './basics.tsx'
 import { Dialog } from './dialogs.tsx'
@@ -18,7 +19,7 @@ type Props<T> = {
 
 /** Shows a call once it is loaded, and until then that it is, or why it cannot be. */
 export const CallDialog = <T,>({ id, of: { data, problem, reload }, missing, close, children }: Props<T>) => (
-  <Dialog title="Call" close={close} drawer>
+  <Dialog title={t.frame.search.call} close={close} drawer>
     <p class="id">
       <code>{id}</code>
       <Copy text={id} />

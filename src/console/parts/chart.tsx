@@ -2,6 +2,7 @@
  * Credits a day, stacked by model. A table has the same numbers for people who cannot see it.
  */
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import type { UsageRow } from '../api/endpoints.ts'
 import { appliedTheme } from '../state/theme.ts'
 import { BarChart } from './bar-chart.ts'
@@ -62,7 +63,7 @@ function averagesOf(usage: UsedOn[], days: string[]): Stack {
     const sum = (field: 'succeeded' | 'succeededMs') => own.reduce((all, row) => all + row[field], 0)
     return averageMs({ succeeded: sum('succeeded'), succeededMs: sum('succeededMs') })
   })
-  return { days, models: ['average'], rows: [averages] }
+  return { days, models: [t.overview.average], rows: [averages] }
 }
 
 type ChartProps = {

@@ -2,6 +2,7 @@
  * What a wide screen shows next to the content, and a phone only on request.
  */
 import type { ComponentChildren } from 'preact'
+import { t } from '../language/language.ts'
 
 /** The style sheets' bound of a wide screen. */
 const WIDE = matchMedia('(min-width: 52.01rem)')
@@ -19,6 +20,6 @@ export const Collapsible = ({ name, open = false, children }: Props) => (
 /** Takes all filters off a list. @param href where it is */
 export const ClearFilters = ({ href }: { href: string }) => (
   <a class="clear" href={href}>
-    Clear
+    {t.calls.list.clear}
   </a>
 )

@@ -1,6 +1,7 @@
 /**
  * What a browser calls itself, as people call it. It is a hint for the owner of a session, and decides nothing.
  */
+import { t } from '../language/language.ts'
 
 /** By the part of the name that only they have; those that carry the names of others come first. */
 const BROWSERS: [RegExp, string][] = [
@@ -30,6 +31,6 @@ const nameIn = (names: [RegExp, string][], text: string): string | undefined =>
 export function deviceName(userAgent: string): string {
   const browser = nameIn(BROWSERS, userAgent)
   const system = nameIn(SYSTEMS, userAgent)
-  if (browser && system) return `${browser} on ${system}`
-  return browser ?? system ?? (userAgent === '' ? 'Unknown device' : userAgent.slice(0, 60))
+  if (browser && system) return t.frame.deviceOn(browser, system)
+  return browser ?? system ?? (userAgent === '' ? t.frame.unknownDevice : userAgent.slice(0, 60))
 }

@@ -3,6 +3,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import { Action, ErrorMessage } from './basics.tsx'
 import { useSubmit } from './forms.tsx'
 
@@ -57,7 +58,7 @@ export function Dialog({ title, close, children, drawer = false, wide = false, k
         <header>
           <h2>{title}</h2>
           {!keep && (
-            <button type="button" class="quiet shut" aria-label="Close" onClick={close}>
+            <button type="button" class="quiet shut" aria-label={t.frame.close} onClick={close}>
               ✕
             </button>
           )}
@@ -98,7 +99,7 @@ export function Confirm({ title, children, verb, busyText, danger = false, work,
           {verb}
         </Action>
         <button type="button" class="quiet" onClick={close}>
-          Cancel
+          {t.frame.cancel}
         </button>
       </div>
     </Dialog>

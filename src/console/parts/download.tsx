@@ -1,6 +1,7 @@
 /**
  * A file of the API, on demand. It is fetched with the session, which a plain link could not carry.
  */
+import { t } from '../language/language.ts'
 import { fetchFile } from '../api/client.ts'
 import { Action, ErrorMessage } from './basics.tsx'
 import { useSubmit } from './forms.tsx'
@@ -27,10 +28,10 @@ export function Download({ path, name }: { path: string; name: string }) {
       <Action
         class="quiet small"
         busy={busy}
-        busyText="Collecting…"
+        busyText={t.frame.collecting}
         onClick={() => run(async () => save(name, await fetchFile(forSpreadsheets(path))))}
       >
-        Download CSV
+        {t.frame.downloadCsv}
       </Action>
     </span>
   )

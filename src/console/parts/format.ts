@@ -1,8 +1,9 @@
 /**
  * Numbers, times and words as people read them.
  */
-import { mapKinds } from '../../shared/terms/kinds.ts'
-import type { CallRecord, LedgerEntry, ModelEntry } from '../api/endpoints.ts'
+import type { Texts } from '../language/english.ts'
+import { locale, t } from '../language/language.ts'
+import type { CallRecord, ModelEntry } from '../api/endpoints.ts'
 
 /** Made when it is first used: a formatter takes the browser milliseconds, and no page needs them all. */
 function lazily<Made>(make: () => Made): () => Made {
@@ -15,31 +16,31 @@ const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
 const DAY = { day: 'numeric', month: 'short' } as const
 
 /** Prices of a group have up to four decimals. */
-const plain = lazily(() => new Intl.NumberFormat(undefined, { maximumFractionDigits: 4 }))
+const plain = lazily(() => new Intl.NumberFormat(locale, { maximumFractionDigits: 4 }))
 const percent = lazily(
-  () => new Intl.NumberFormat(undefined, { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 }),
+  () => new Intl.NumberFormat(locale, { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 }),
 )
-const wholePercent = lazily(() => new Intl.NumberFormat(undefined, { style: 'percent' }))
-const ago = lazily(() => new Intl.RelativeTimeFormat(undefined, { style: 'short', numeric: 'auto' }))
+const wholePercent = lazily(() => new Intl.NumberFormat(locale, { style: 'percent' }))
+const ago = lazily(() => new Intl.RelativeTimeFormat(locale, { style: 'short', numeric: 'auto' }))
 /** Hours to minutes: 3:14 PM, but 03:14 of 24 hours, so that times are aligned. */
 const toMinute = lazily(() => {
-  const { hour12 } = new Intl.DateTimeFormat(undefined, { hour: 'numeric' }).resolvedOptions()
+  const { hour12 } = new Intl.DateTimeFormat(locale, { hour: 'numeric' }).resolvedOptions()
   return { hour: hour12 ? 'numeric' : '2-digit', minute: '2-digit' } as const
 })
-const timeOfDay = lazily(() => new Intl.DateTimeFormat(undefined, toMinute()))
-const moment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, ...toMinute() }))
-const momentWithYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', ...toMinute() }))
-const exactMoment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', ...CLOCK }))
+const timeOfDay = lazily(() => new Intl.DateTimeFormat(locale, toMinute()))
+const moment = lazily(() => new Intl.DateTimeFormat(locale, { ...DAY, ...toMinute() }))
+const momentWithYear = lazily(() => new Intl.DateTimeFormat(locale, { ...DAY, year: 'numeric', ...toMinute() }))
+const exactMoment = lazily(() => new Intl.DateTimeFormat(locale, { ...DAY, year: 'numeric', ...CLOCK }))
 const EXACT_CLOCK = { ...CLOCK, fractionalSecondDigits: 3 } as const
-const clock = lazily(() => new Intl.DateTimeFormat(undefined, EXACT_CLOCK))
-const datedMoment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, ...EXACT_CLOCK }))
-const dayOfYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', timeZone: 'UTC' }))
-const dayOfMonth = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, timeZone: 'UTC' }))
+const clock = lazily(() => new Intl.DateTimeFormat(locale, EXACT_CLOCK))
+const datedMoment = lazily(() => new Intl.DateTimeFormat(locale, { ...DAY, ...EXACT_CLOCK }))
+const dayOfYear = lazily(() => new Intl.DateTimeFormat(locale, { ...DAY, year: 'numeric', timeZone: 'UTC' }))
+const dayOfMonth = lazily(() => new Intl.DateTimeFormat(locale, { ...DAY, timeZone: 'UTC' }))
 
 export const number = (value: number): string => plain().format(value)
 
 const money = lazily(
-  () => new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD', maximumFractionDigits: 4 }),
+  () => new Intl.NumberFormat(locale, { style: 'currency', currency: 'USD', maximumFractionDigits: 4 }),
 )
 
 /** Micro-dollars as dollars. */
@@ -49,9 +50,10 @@ export const dollars = (microUsd: number): string => money().format(microUsd / 1
 export const signed = (value: number): string => (value > 0 ? `+${number(value)}` : number(value).replace('-', '−'))
 
 /** A number and what it counts: "1 call", "2,000 calls". */
-export const counted = (value: number, one: string): string => `${number(value)} ${value === 1 ? one : `${one}s`}`
+export const counted = (value: number, noun: keyof Texts['words']['nouns']): string =>
+  `${number(value)} ${t.words.nouns[noun][value === 1 ? 0 : 1]}`
 
-export const credits = (value: number): string => counted(value, 'credit')
+export const credits = (value: number): string => t.words.credits(number(value), value === 1)
 
 /** A share in percent, with one decimal so that a column of them is even; none and all have none. */
 export const share = (part: number, all: number): string =>
@@ -65,7 +67,7 @@ export function localTime(iso: string, now = Date.now()): string {
   const date = new Date(iso)
   const today = new Date(now)
   const age = now - date.getTime()
-  if (Math.abs(age) < MINUTE_MS) return 'just now'
+  if (Math.abs(age) < MINUTE_MS) return t.words.justNow
   if (age > 0 && age < HOUR_MS) return ago().format(-Math.floor(age / MINUTE_MS), 'minute')
   if (date.toDateString() === today.toDateString()) return timeOfDay().format(date)
   return (date.getFullYear() === today.getFullYear() ? moment() : momentWithYear()).format(date)
@@ -85,9 +87,7 @@ export const utcTime = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice
 /** A day in UTC, as the usage counts them. */
 export const dayText = (day: string): string => dayOfMonth().format(new Date(`${day}T00:00:00Z`))
 
-const monthOfYear = lazily(
-  () => new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric', timeZone: 'UTC' }),
-)
+const monthOfYear = lazily(() => new Intl.DateTimeFormat(locale, { month: 'short', year: 'numeric', timeZone: 'UTC' }))
 
 /** A bar of a chart: a month or a day in UTC, as the server counts them, or an hour in local time. */
 export function barText(bar: string): string {
@@ -104,7 +104,7 @@ export const expiryText = (iso: string): string => {
 export function duration(ms: number): string {
   if (ms < 1000) return `${number(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
+  return t.words.minutes(Math.floor(ms / 60_000), Math.round((ms % 60_000) / 1000))
 }
 
 /** What prices of tokens are shown for, whatever number the catalogue states. */
@@ -128,59 +128,30 @@ export function pricedAs({ modality, price }: Pick<CallRecord, 'modality' | 'pri
 
 /** A price in a line. */
 export function priceText({ modality, pricing, prices, credits: least }: Priced): string {
-  if (pricing && 'perSearch' in pricing) return `${credits(pricing.perSearch)} a search`
+  const words = t.words.price
+  if (pricing && 'perSearch' in pricing) return words.search(credits(pricing.perSearch))
   if (pricing && 'perCharacter' in pricing) {
     const { perCharacter, perCharacters = 1 } = pricing
-    return `${credits((perCharacter * MILLION) / perCharacters)} per 1M characters`
+    return words.characters(credits((perCharacter * MILLION) / perCharacters))
   }
   if (pricing) {
     const { input, cachedInput, output, perTokens, perCall } = pricing
     const ofMillion = (price: number): string => credits((price * MILLION) / perTokens)
-    const cached = cachedInput === undefined ? '' : ` · ${ofMillion(cachedInput)} cached`
-    const made = output === undefined ? '' : ` · ${ofMillion(output)} out`
-    const each = perCall ? ` · ${credits(perCall)} a call` : ''
-    return `${ofMillion(input)} in${cached}${made} per 1M tokens${each}`
+    const cached = cachedInput === undefined ? '' : words.cached(ofMillion(cachedInput))
+    const made = output === undefined ? '' : words.output(ofMillion(output))
+    const each = perCall ? words.call(credits(perCall)) : ''
+    return words.tokens(ofMillion(input), `${cached}${made}`, each)
   }
-  if (modality === 'transcription') return `${credits(least)} per second`
-  return `${prices ? 'from ' : ''}${credits(least)} per ${modality}`
+  if (modality === 'transcription') return words.second(credits(least))
+  const each = words.each(credits(least), modality)
+  return prices ? words.from(each) : each
 }
-
-/** The kinds of call, in one word each. */
-export const MODALITY_WORDS = mapKinds((_kind, word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
 
 /** The kinds of call, to narrow a list to. */
 export const MODALITY_CHOICES: readonly (readonly [string, string])[] = [
-  ['', 'Any kind'],
-  ...Object.entries(MODALITY_WORDS),
+  ['', t.words.anyKind],
+  ...Object.entries(t.words.kinds),
 ]
-
-/** One word for the status of a call. */
-export const STATUS_WORDS: Record<CallRecord['status'], string> = {
-  queued: 'Queued',
-  running: 'Running',
-  succeeded: 'Succeeded',
-  failed: 'Failed',
-  rejected: 'Refused',
-}
-
-export const KIND_WORDS: Record<LedgerEntry['kind'], string> = {
-  grant: 'Credits received',
-  charge: 'Charged',
-  settlement: 'Settled',
-  refund: 'Refunded',
-  expiry: 'Expired',
-  adjustment: 'Deducted',
-  collection: 'Debt repaid',
-  reversal: 'Taken back',
-  reinstatement: 'Given back',
-}
-
-export const ORIGIN_WORDS: Record<LedgerEntry['origin'], string> = {
-  signup: 'Sign-up',
-  purchase: 'Purchase',
-  bonus: 'Bonus',
-  adjustment: 'Adjustment',
-}
 
 /** Call ids are long: their end is enough to distinguish them. */
 export const shortId = (id: string): string => `…${id.slice(-8)}`

@@ -4,6 +4,7 @@
 import type { ComponentChildren, JSX, Ref } from 'preact'
 import { createContext } from 'preact'
 import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import { Problem, problemOf } from '../api/client.ts'
 import { Action, ErrorMessage } from './basics.tsx'
 
@@ -26,7 +27,7 @@ export function Form({ problem: asked, onSubmit, about, form, children, ...rest 
   const [unread, setUnread] = useState<Problem | null>(null)
   const element = form ?? own
   const problem = unread ?? asked
-  const name = problem && fieldOf(problem, about?.[problem.code], element.current)
+  const name = problem && fieldOf(problem, problem.about ?? about?.[problem.code], element.current)
   // With the message, not after it was drawn: what is typed next belongs into the field.
   useLayoutEffect(() => {
     const field = name === null ? null : element.current?.elements.namedItem(name)
@@ -59,13 +60,16 @@ function fieldOf(problem: Problem, about: string | undefined, form: HTMLFormElem
   return names.find((name) => form?.elements.namedItem(name)) ?? null
 }
 
+/** A label without what it explains in brackets. */
+const wordsOf = (label: string): string => label.replace(/ \(.*\)$|（.*）$/, '')
+
 /** The first field with a text that its browser could not read, and would send as empty. */
 function unreadable(form: HTMLFormElement): Problem | null {
   const inputs = [...form.elements].filter((one) => one instanceof HTMLInputElement)
   const odd = inputs.find(({ validity }) => validity.badInput)
-  return odd
-    ? new Problem('invalid_request', `${odd.name} must be a ${odd.type === 'date' ? 'date' : 'number'}.`)
-    : null
+  if (!odd) return null
+  const label = wordsOf(odd.labels?.[0]?.textContent ?? odd.name)
+  return new Problem('invalid_request', t.frame.mustBe(label, odd.type === 'date'), odd.name)
 }
 
 /** The error of a form that is about none of its fields. */
@@ -88,7 +92,7 @@ type SubmitProps = {
 }
 
 /** The end of a form: the error that is about none of its fields, and the button that submits it. */
-export function Submit({ verb, foot = false, cancel, cancelText = 'Cancel', ...rest }: SubmitProps) {
+export function Submit({ verb, foot = false, cancel, cancelText = t.frame.cancel, ...rest }: SubmitProps) {
   const button = (
     <Action type="submit" {...rest}>
       {verb}
@@ -120,13 +124,12 @@ function faultOf(
   { problem, name: at }: { problem: Problem | null; name: string | null },
 ): string | null {
   if (!problem || name === undefined || at !== name) return null
-  const words = label.replace(/ \(.*\)$/, '')
-  const { field, message } = problem
-  if (!field || !namesOf(field).includes(name)) return message
+  const { field, message, sentence } = problem
+  if (!field || !namesOf(field).includes(name)) return sentence
   // Of a list in one field, which of its elements.
   const element = /\[(\d+)\]$/.exec(field)?.[1]
-  const which = element === undefined ? '' : ` (no. ${Number(element) + 1})`
-  return `${words}${which} ${message.slice(field.length + 1)}`
+  const which = element === undefined ? '' : t.frame.nth(Number(element) + 1)
+  return t.errors.fault(`${wordsOf(label)}${which}`, message.slice(field.length + 1))
 }
 
 type FieldProps = {
@@ -168,7 +171,7 @@ export function Field({ label, hint, invalid = false, after, id, ...input }: Fie
 export function Check({ name, checked, children }: { name: string; checked?: boolean; children: ComponentChildren }) {
   const id = useId()
   const { problem, name: at } = useContext(FormProblem)
-  const fault = problem && at === name ? problem.message : null
+  const fault = problem && at === name ? problem.sentence : null
   return (
     <div class="field">
       <label class="check">
@@ -193,7 +196,6 @@ export function Check({ name, checked, children }: { name: string; checked?: boo
 /** A password that can be shown on demand. */
 export function PasswordField(props: Omit<FieldProps, 'type' | 'after'>) {
   const [visible, setVisible] = useState(false)
-  const word = visible ? 'Hide' : 'Show'
   return (
     <Field
       autoCapitalize="off"
@@ -201,8 +203,13 @@ export function PasswordField(props: Omit<FieldProps, 'type' | 'after'>) {
       {...props}
       type={visible ? 'text' : 'password'}
       after={
-        <button type="button" class="quiet" aria-label={`${word} the password`} onClick={() => setVisible(!visible)}>
-          {word}
+        <button
+          type="button"
+          class="quiet"
+          aria-label={visible ? t.frame.hidePassword : t.frame.showPassword}
+          onClick={() => setVisible(!visible)}
+        >
+          {visible ? t.frame.hide : t.frame.show}
         </button>
       }
     />
@@ -212,7 +219,7 @@ export function PasswordField(props: Omit<FieldProps, 'type' | 'after'>) {
 /** The field of a code of an authenticator app. */
 export const CodeField = (props: { autoFocus?: boolean }) => (
   <Field
-    label="Code of the app"
+    label={t.frame.codeOfApp}
     name="code"
     inputMode="numeric"
     autoComplete="one-time-code"

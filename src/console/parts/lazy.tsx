@@ -3,6 +3,7 @@
  */
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import { ErrorMessage, Loading } from './basics.tsx'
 import type { PageProps } from './route.ts'
 
@@ -27,10 +28,7 @@ export function lazyPage(load: () => Promise<ComponentType<PageProps>>): Compone
     }
     // A release may have replaced the file: only the document knows the new name.
     return state === 'failed' ? (
-      <ErrorMessage
-        problem="This page cannot be reached right now. Try again in a moment."
-        retry={() => location.reload()}
-      />
+      <ErrorMessage problem={t.frame.pageUnreachable} retry={() => location.reload()} />
     ) : (
       <Loading rows={8} />
     )

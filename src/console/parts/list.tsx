@@ -2,6 +2,7 @@
  * A list that is loaded: its error, its placeholder while loading, its text when empty, or its items.
  */
 import type { ComponentChildren } from 'preact'
+import { t } from '../language/language.ts'
 import type { Data } from '../api/endpoints.ts'
 import type { Loaded } from '../state/load.ts'
 import { ErrorMessage, Loading } from './basics.tsx'
@@ -34,7 +35,7 @@ type PagerProps = {
 }
 
 /** Links to the first page of a list and to the next one. */
-export const Pager = ({ path, query, next, words: [first, further] = ['← Newest', 'Older →'] }: PagerProps) => (
+export const Pager = ({ path, query, next, words: [first, further] = [t.frame.newest, t.frame.older] }: PagerProps) => (
   <p class="pager">
     {query['cursor'] && <a href={withFields(path, query, { cursor: undefined })}>{first}</a>}
     {next && <a href={withFields(path, query, { cursor: next })}>{further}</a>}

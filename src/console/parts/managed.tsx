@@ -2,6 +2,7 @@
  * What is for owner and admins of an account alone. The server refuses it to members; this shows it before a request.
  */
 import type { ComponentChildren } from 'preact'
+import { t } from '../language/language.ts'
 import { account, mayManage } from '../state/account.ts'
 import { Empty, Loading, Page } from './basics.tsx'
 
@@ -13,9 +14,7 @@ export function Managed({ title, children }: { title: string | undefined; childr
   return (
     <Page title={title}>
       <section class="panel">
-        <Empty title="This page is for the owner and admins">
-          Ask one of them, or switch to your personal account in the account menu.
-        </Empty>
+        <Empty title={t.frame.forManagers}>{t.frame.askManagers}</Empty>
       </section>
     </Page>
   )

@@ -1,18 +1,21 @@
 /**
  * Money as people write it, and what it buys.
  */
+import { locale, t } from '../language/language.ts'
 import type { Pack, TopUp } from '../api/billing.ts'
 import { decimalText, digitsOf, stepOf } from '../../shared/terms/currencies.ts'
 import { account } from '../state/account.ts'
 import type { Priced } from './format.ts'
 import { MILLION } from './format.ts'
 
+const words = t.overview.worth
+
 const formats = new Map<string, Intl.NumberFormat>()
 
 function formatOf(currency: string): Intl.NumberFormat {
   const digits = digitsOf(currency)
   const options = { style: 'currency', currency, minimumFractionDigits: digits, maximumFractionDigits: digits } as const
-  const found = formats.get(currency) ?? new Intl.NumberFormat(undefined, options)
+  const found = formats.get(currency) ?? new Intl.NumberFormat(locale, options)
   formats.set(currency, found)
   return found
 }
@@ -39,9 +42,9 @@ export const creditsFor = (minor: number, { creditsPer, perMinor }: TopUp): numb
 
 /** Why an amount cannot be bought, in a sentence; null if it can. */
 export function amountFault(minor: number | null, { currency, minMinor, maxMinor }: TopUp): string | null {
-  if (minor === null) return 'Enter an amount, like 25.00.'
+  if (minor === null) return t.credits.buy.enter
   if (minor >= minMinor && minor <= maxMinor) return null
-  return `Choose an amount from ${money(minMinor, currency)} to ${money(maxMinor, currency)}.`
+  return t.credits.buy.choose(money(minMinor, currency), money(maxMinor, currency))
 }
 
 /**
@@ -52,7 +55,7 @@ export function worth(credits: number): string | null {
   const rate = account.value?.buying?.rate
   if (!rate || credits <= 0) return null
   const minor = Math.round((credits * rate.perMinor) / rate.creditsPer)
-  return minor === 0 ? `less than ${money(1, rate.currency)}` : `about ${money(minor, rate.currency)}`
+  return minor === 0 ? words.lessThan(money(1, rate.currency)) : words.about(money(minor, rate.currency))
 }
 
 /** What a few credits are worth, to a hundredth of the smallest coin: "€0.001"; null if none are sold. */
@@ -60,7 +63,7 @@ function exactWorth(credits: number): string | null {
   const rate = account.value?.buying?.rate
   if (!rate) return null
   const { currency, perMinor, creditsPer } = rate
-  const format = new Intl.NumberFormat(undefined, {
+  const format = new Intl.NumberFormat(locale, {
     style: 'currency',
     currency,
     minimumFractionDigits: digitsOf(currency),
@@ -81,7 +84,7 @@ function shownCredits({ pricing, credits }: Priced): number[] {
 export function priceWorth(priced: Priced): string | null {
   const [first, second] = shownCredits(priced).map(exactWorth)
   if (!first) return null
-  return second ? `about ${first} in · ${second} out` : `about ${first}`
+  return second ? words.price(first, second) : words.about(first)
 }
 
 /** What a pack gives altogether. */

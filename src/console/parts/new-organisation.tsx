@@ -1,6 +1,7 @@
 /**
  * Makes an organisation, and acts for it.
  */
+import { t } from '../language/language.ts'
 import { createOrganisation } from '../api/organisations.ts'
 import { switchTo } from '../state/acting-for.ts'
 
@@ -13,11 +14,11 @@ export function NewOrganisation({ close }: { close: () => void }) {
     switchTo((await createOrganisation(name)).organisation.id, '/members'),
   )
   return (
-    <Dialog title="New organisation" close={close}>
+    <Dialog title={t.frame.newOrganisation} close={close}>
       <Form problem={problem} onSubmit={submit}>
-        <p class="soft">An account for several people, with credits, keys and payments of its own.</p>
-        <Field label="Name" name="name" required maxLength={60} autoFocus autoComplete="organization" />
-        <Submit foot busy={busy} busyText="Creating…" verb="Create organisation" />
+        <p class="soft">{t.frame.aboutOrganisations}</p>
+        <Field label={t.frame.name} name="name" required maxLength={60} autoFocus autoComplete="organization" />
+        <Submit foot busy={busy} busyText={t.frame.creating} verb={t.frame.createOrganisation} />
       </Form>
     </Dialog>
   )

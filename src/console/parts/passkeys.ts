@@ -1,6 +1,7 @@
 /**
  * Passkeys of this browser: it asks its user, and signs what the server has sent.
  */
+import { t } from '../language/language.ts'
 import { Problem } from '../api/client.ts'
 import type { Asked, Answered } from '../api/declared.ts'
 
@@ -39,6 +40,6 @@ function refused(thrown: unknown): never {
   const isKnown = thrown instanceof DOMException && thrown.name === 'InvalidStateError'
   throw new Problem(
     isKnown ? 'conflict' : 'invalid_credentials',
-    isKnown ? 'This device has a passkey of your account already.' : 'No passkey was used. Try again.',
+    isKnown ? t.entrance.hasPasskey : t.entrance.noPasskey,
   )
 }

@@ -2,6 +2,7 @@
  * Asks a user who is signed in for their password, a code of their app, or a passkey.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import { beginUse, getFactors, prove } from '../api/endpoints.ts'
 import { account } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
@@ -28,26 +29,26 @@ function Proof({ end }: { end: (isProven: boolean) => void }) {
     end(true)
   })
   return (
-    <Dialog title="Confirm that it is you" close={() => end(false)}>
-      <p class="soft">This needs a proof of the last minutes. You are not asked again for a while.</p>
+    <Dialog title={t.entrance.prove} close={() => end(false)}>
+      <p class="soft">{t.entrance.whyProve}</p>
       <Form key={byCode} problem={problem} onSubmit={submit} about={ABOUT_PROOF}>
         <Username of={account.value?.user.email} />
         {byCode ? (
           <CodeField />
         ) : (
-          <PasswordField label="Your password" name="password" autoComplete="current-password" />
+          <PasswordField label={t.entrance.yourPassword} name="password" autoComplete="current-password" />
         )}
         {factors.data?.totp && (
           <button type="button" class="quiet small" onClick={() => setByCode(!byCode)}>
-            {byCode ? 'Use the password' : 'Use a code of the app'}
+            {byCode ? t.entrance.usePassword : t.entrance.useCode}
           </button>
         )}
         {(factors.data?.passkeys ?? 0) > 0 && hasPasskeys() && (
           <Action class="quiet small" busy={busy} onClick={byPasskey}>
-            Use a passkey
+            {t.entrance.usePasskey}
           </Action>
         )}
-        <Submit busy={busy} busyText="Checking…" verb="Continue" cancel={() => end(false)} />
+        <Submit busy={busy} busyText={t.entrance.checking} verb={t.entrance.continue} cancel={() => end(false)} />
       </Form>
     </Dialog>
   )

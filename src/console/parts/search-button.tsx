@@ -4,6 +4,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Search as Magnifier } from 'lucide-preact'
+import { t } from '../language/language.ts'
 
 type Dialog = ComponentType<{ close: () => void }>
 
@@ -34,9 +35,9 @@ export function SearchButton() {
   const Search = loaded
   return (
     <>
-      <button type="button" class="quiet search-button" title="Search (Ctrl K)" onClick={() => setOpen(true)}>
+      <button type="button" class="quiet search-button" title={t.frame.search.shortcut} onClick={() => setOpen(true)}>
         <Magnifier size={17} aria-hidden="true" />
-        <span class="hidden">Search</span>
+        <span class="hidden">{t.frame.search.title}</span>
       </button>
       {open && Search && <Search close={() => setOpen(false)} />}
     </>

@@ -3,6 +3,7 @@
  */
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { t } from '../language/language.ts'
 import type { Place } from '../state/places.ts'
 import { knownPlaces, matching, operatorsPlaces } from '../state/places.ts'
 import { Dialog } from './dialogs.tsx'
@@ -34,7 +35,7 @@ function useAccounts(text: string): Place[] {
 type FoundProps = { places: readonly Place[]; at: number; go: (place: Place) => void }
 
 const Found = ({ places, at, go }: FoundProps) => (
-  <ul id="found" class="found" role="listbox" aria-label="Found">
+  <ul id="found" class="found" role="listbox" aria-label={t.frame.search.found}>
     {places.map((place, nth) => (
       <li
         key={`${place.kind} ${place.href}`}
@@ -80,16 +81,16 @@ export function Search({ close }: { close: () => void }) {
     }
   }
   return (
-    <Dialog title="Search" close={close} wide>
+    <Dialog title={t.frame.search.title} close={close} wide>
       <input
         type="search"
         autoFocus
         role="combobox"
-        aria-label="Search"
+        aria-label={t.frame.search.title}
         aria-expanded="true"
         aria-controls="found"
         aria-activedescendant={places.length > 0 ? `found-${at}` : undefined}
-        placeholder="A page, a model, a key, an ID…"
+        placeholder={t.frame.search.hint}
         value={text}
         onInput={(event) => {
           setText(event.currentTarget.value)
@@ -99,7 +100,7 @@ export function Search({ close }: { close: () => void }) {
       />
       <Found places={places} at={at} go={go} />
       <p class="soft" role="status">
-        {places.length === 0 ? 'Nothing was found.' : ''}
+        {places.length === 0 ? t.frame.search.nothing : ''}
       </p>
     </Dialog>
   )

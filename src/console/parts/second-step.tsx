@@ -2,6 +2,7 @@
  * The second step of a sign-in: a code of the authenticator app, a passkey, or a recovery code.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../language/language.ts'
 import type { SecondStep as Half } from '../api/endpoints.ts'
 import { beginUse, passSecondFactor, signIn } from '../api/endpoints.ts'
 import { problemOf } from '../api/client.ts'
@@ -57,24 +58,31 @@ export function SecondStep({ waiting: { ticket, secondFactor, stay }, keep, agai
       about={{ invalid_credentials: byRecovery ? 'recoveryCode' : 'code' }}
     >
       {byRecovery ? (
-        <Field label="Recovery code" name="recoveryCode" autoComplete="off" spellcheck={false} required autoFocus />
+        <Field
+          label={t.entrance.recoveryCode}
+          name="recoveryCode"
+          autoComplete="off"
+          spellcheck={false}
+          required
+          autoFocus
+        />
       ) : (
         <CodeField autoFocus />
       )}
-      <Submit class="full" busy={busy} busyText="Checking…" verb="Continue" />
+      <Submit class="full" busy={busy} busyText={t.entrance.checking} verb={t.entrance.continue} />
       <p class="links">
         {secondFactor.includes('passkey') && hasPasskeys() && (
           <Action class="quiet small" busy={busy} onClick={byPasskey}>
-            Use a passkey
+            {t.entrance.usePasskey}
           </Action>
         )}
         {secondFactor.includes('totp') && secondFactor.includes('recovery') && (
           <button type="button" class="quiet small" onClick={() => setByRecovery(!byRecovery)}>
-            {byRecovery ? 'Use the authenticator app' : 'Use a recovery code'}
+            {byRecovery ? t.entrance.useApp : t.entrance.useRecovery}
           </button>
         )}
         <button type="button" class="quiet small" onClick={again}>
-          Back
+          {t.entrance.stepBack}
         </button>
       </p>
     </Form>

@@ -2,6 +2,7 @@
  * A new secret, which is shown once.
  */
 import type { ComponentChildren } from 'preact'
+import { t } from '../language/language.ts'
 import { Code } from './basics.tsx'
 import { Dialog } from './dialogs.tsx'
 
@@ -15,17 +16,17 @@ type Props = {
 }
 
 /** Shows a secret until its button is pressed. */
-export const SecretDialog = ({ title, secret, copy = 'Copy the key', close, children }: Props) => (
+export const SecretDialog = ({ title, secret, copy = t.frame.copyKey, close, children }: Props) => (
   <Dialog title={title} close={close} keep>
     <div class="notice" role="status">
-      Copy it now. It will not be shown again.
+      {t.frame.copyNow}
     </div>
     <div data-testid="secret">
       <Code text={secret} label={copy} />
     </div>
     {children}
     <button type="button" onClick={close}>
-      Done
+      {t.frame.done}
     </button>
   </Dialog>
 )

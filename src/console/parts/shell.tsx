@@ -20,6 +20,7 @@ import {
   Users,
   Webhook,
 } from 'lucide-preact'
+import { t } from '../language/language.ts'
 import { account, live, mayManage, reconnecting } from '../state/account.ts'
 import { AccountMenu } from './account-menu.tsx'
 import { Brand } from './brand.tsx'
@@ -30,30 +31,35 @@ import { SearchButton } from './search-button.tsx'
 type PageLink = { href: string; name: string; icon: LucideIcon; of?: 'managers' | 'organisation' }
 type Group = { name: string; links: PageLink[] }
 
+const { page } = t.frame
+
 const GROUPS: Group[] = [
   {
-    name: 'Use',
+    name: t.frame.groups.use,
     links: [
-      { href: '/overview', name: 'Overview', icon: LayoutDashboard },
-      { href: '/playground', name: 'Playground', icon: MessageSquare },
-      { href: '/models', name: 'Models', icon: Boxes },
-      { href: '/calls', name: 'Calls', icon: List },
-      { href: '/gallery', name: 'Gallery', icon: Images },
+      { href: '/overview', name: page.overview, icon: LayoutDashboard },
+      { href: '/playground', name: page.playground, icon: MessageSquare },
+      { href: '/models', name: page.models, icon: Boxes },
+      { href: '/calls', name: page.calls, icon: List },
+      { href: '/gallery', name: page.gallery, icon: Images },
     ],
   },
   {
-    name: 'Account',
+    name: t.frame.groups.account,
     links: [
-      { href: '/keys', name: 'Keys', icon: KeyRound },
-      { href: '/members', name: 'Members', icon: Users, of: 'organisation' },
-      { href: '/webhooks', name: 'Webhooks', icon: Webhook, of: 'managers' },
-      { href: '/credits', name: 'Credits', icon: Coins, of: 'managers' },
-      { href: '/settings', name: 'Settings', icon: Settings },
+      { href: '/keys', name: page.keys, icon: KeyRound },
+      { href: '/members', name: page.members, icon: Users, of: 'organisation' },
+      { href: '/webhooks', name: page.webhooks, icon: Webhook, of: 'managers' },
+      { href: '/credits', name: page.credits, icon: Coins, of: 'managers' },
+      { href: '/settings', name: page.settings, icon: Settings },
     ],
   },
 ]
 
-const OPERATE: Group = { name: 'Operate', links: [{ href: '/operator', name: 'Operator', icon: ShieldCheck }] }
+const OPERATE: Group = {
+  name: t.frame.groups.operate,
+  links: [{ href: '/operator', name: page.operator, icon: ShieldCheck }],
+}
 
 /** Below this balance the header shows a warning. */
 export const LOW_CREDITS = 50
@@ -65,13 +71,13 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
   return (
     <div class="shell">
       <a class="skip" href="#content">
-        Skip to content
+        {t.frame.skip}
       </a>
       <header class="top">
         <button
           type="button"
           class="quiet burger"
-          aria-label="Menu"
+          aria-label={t.frame.menu}
           aria-expanded={open}
           aria-controls="pages"
           onClick={() => setOpen(!open)}
@@ -83,14 +89,12 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
         <Balance />
         <AccountMenu />
         {account.value?.organisation && (
-          <p class="acting-bar">
-            Acting for <strong>{account.value.organisation.name}</strong>
-          </p>
+          <p class="acting-bar">{t.frame.actingFor(<strong>{account.value.organisation.name}</strong>)}</p>
         )}
       </header>
       {reconnecting.value && (
         <p class="reconnecting" role="status">
-          The connection was lost. Reconnecting…
+          {t.frame.reconnecting}
         </p>
       )}
       <Pages path={path} open={open} />
@@ -108,7 +112,7 @@ const isFor = ({ of }: PageLink): boolean =>
 function Pages({ path, open }: { path: string; open: boolean }) {
   const groups = account.value?.role === 'admin' ? [...GROUPS, OPERATE] : GROUPS
   return (
-    <nav id="pages" class={open ? 'pages open' : 'pages'} aria-label="Pages">
+    <nav id="pages" class={open ? 'pages open' : 'pages'} aria-label={t.frame.pages}>
       {groups.map(({ name, links }) => (
         <div key={name} class="group" role="group" aria-label={name}>
           <small aria-hidden="true">{name}</small>
@@ -127,11 +131,11 @@ function Pages({ path, open }: { path: string; open: boolean }) {
       <div class="group foot">
         <a href="/help" aria-current={path.startsWith('/help') ? 'page' : undefined}>
           <LifeBuoy size={17} aria-hidden="true" />
-          Help
+          {page.help}
         </a>
         <a href="/docs" aria-current={path === '/docs' ? 'page' : undefined}>
           <BookOpen size={17} aria-hidden="true" />
-          API reference
+          {page.reference}
         </a>
       </div>
     </nav>
@@ -147,12 +151,12 @@ function Balance() {
       class={now && now.credits < LOW_CREDITS ? 'balance low' : 'balance'}
       href={mayManage() ? '/credits' : '/overview'}
     >
-      <span class={live.value ? 'dot on' : 'dot'} title={live.value ? 'Up to date' : 'Connecting…'} />
+      <span class={live.value ? 'dot on' : 'dot'} title={live.value ? t.frame.upToDate : t.frame.connecting} />
       <span class="digits" data-testid="balance">
         {now ? number(now.credits) : '…'}
       </span>{' '}
-      credits
-      {now && now.held > 0 ? <small class="held"> · {number(now.held)} held</small> : null}
+      {t.frame.credits}
+      {now && now.held > 0 ? <small class="held">{t.frame.held(number(now.held))}</small> : null}
     </a>
   )
 }

@@ -7,6 +7,7 @@ import type { ReadonlySignal } from '@preact/signals'
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso'
+import { t } from '../language/language.ts'
 import { withFields } from './route.ts'
 
 /** Whether the window is at most `rem` wide, as it changes. */
@@ -28,6 +29,12 @@ const TABLET_COLUMNS = 5
 
 /** An order, as the address names it. */
 type Order = readonly [name: string, direction: 'ascending' | 'descending']
+
+/** The orders of lists that the server sorts by time. */
+export const BY_TIME: readonly Order[] = [
+  ['newest', 'descending'],
+  ['oldest', 'ascending'],
+]
 
 /** One column of a table whose rows are `T`. */
 export type Column<T> = {
@@ -66,7 +73,7 @@ type Props<T> = {
 
 /** The fields of the address that say how a table is sorted and searched: a page may have several. */
 const fieldsOf = (label: string) => {
-  const name = label.toLowerCase().replaceAll(/[^a-z]+/g, '-')
+  const name = label.toLowerCase().replaceAll(/[^\p{L}]+/gu, '-')
   return { sort: `sort-${name}`, find: `find-${name}` }
 }
 
@@ -172,8 +179,8 @@ export function Table<T>({ label, columns, rows: all, keyOf, faded, broad, class
       <input
         type="search"
         class="search"
-        aria-label={`Search ${label}`}
-        placeholder={`Search ${all.length} rows`}
+        aria-label={t.frame.searchTable(label)}
+        placeholder={t.frame.searchRows(all.length)}
         value={query[fields.find] ?? ''}
         onInput={(event) => route(withFields(path, query, { [fields.find]: event.currentTarget.value }), true)}
       />

@@ -1,8 +1,11 @@
 /**
  * A range of time in the reader's own zone, which is a part of the address.
  */
+import { t } from '../language/language.ts'
 import { endMs, fieldText, momentOf, startMs, zoneText } from '../state/zone.ts'
 import { Field } from './forms.tsx'
+
+const words = t.calls.list
 
 type Props = {
   /** The address: `from` and `to` are days in UTC, or moments. */
@@ -15,20 +18,20 @@ export function TimeRange({ query: { from, to }, set }: Props) {
   return (
     <>
       <Field
-        label="From"
+        label={words.from}
         type="datetime-local"
         value={from ? fieldText(startMs(from)) : ''}
         title={zone}
         onChange={(event) => set({ from: momentOf(event.currentTarget.value, 'first') })}
       />
       <Field
-        label="To"
+        label={words.to}
         type="datetime-local"
         value={to ? fieldText(endMs(to)) : ''}
         title={zone}
         onChange={(event) => set({ to: momentOf(event.currentTarget.value, 'last') })}
       />
-      <small class="soft zone">Times are in {zone}.</small>
+      <small class="soft zone">{words.zone(zone)}</small>
     </>
   )
 }

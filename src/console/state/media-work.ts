@@ -4,6 +4,7 @@
  */
 import type { Signal } from '@preact/signals'
 import { effect, signal } from '@preact/signals'
+import { t } from '../language/language.ts'
 import type { Problem } from '../api/client.ts'
 import { problemOf } from '../api/client.ts'
 import type { MediaFields } from '../api/call-forms.ts'
@@ -12,6 +13,8 @@ import { media } from '../api/gateway.ts'
 import { loadAccount } from './account.ts'
 import { withPlaygroundKey } from './playground-key.ts'
 import { token } from './session.ts'
+
+const words = t.playground
 
 export type Work = {
   busy: boolean
@@ -46,14 +49,14 @@ export async function makeMedia(kind: 'image' | 'video', fields: MediaFields): P
   const put = (changes: Partial<Work>): void => {
     if (!over.aborted) work.value = { ...work.peek(), ...changes }
   }
-  work.value = { ...IDLE, busy: true, status: 'Sending…' }
+  work.value = { ...IDLE, busy: true, status: words.sending }
   try {
     const { callId, updates } = await withPlaygroundKey((key) => media(kind, key, fields, over))
     put({ callId })
     for await (const one of updates) {
       if ('urls' in one) put(one)
-      else if ('progress' in one) put({ progress: one.progress, status: 'Running…' })
-      else put({ status: one.status === 'queued' ? 'Waiting in the queue…' : 'Running…' })
+      else if ('progress' in one) put({ progress: one.progress, status: words.running })
+      else put({ status: one.status === 'queued' ? words.waiting : words.running })
     }
     put({ busy: false })
   } catch (thrown) {

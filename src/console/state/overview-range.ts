@@ -5,11 +5,11 @@ import { startMs } from './zone.ts'
 
 /** What an address may ask for: how many of what. `days` of a month's range are what is asked of the server. */
 export const RANGES = {
-  '24h': { unit: 'hour', count: 24, words: 'Last 24 hours' },
-  '7': { unit: 'day', count: 7, words: 'Last 7 days' },
-  '30': { unit: 'day', count: 30, words: 'Last 30 days' },
-  '90': { unit: 'day', count: 90, words: 'Last 90 days' },
-  '12m': { unit: 'month', count: 12, words: 'Last 12 months' },
+  '24h': { unit: 'hour', count: 24 },
+  '7': { unit: 'day', count: 7 },
+  '30': { unit: 'day', count: 30 },
+  '90': { unit: 'day', count: 90 },
+  '12m': { unit: 'month', count: 12 },
 } as const
 
 /** The name of a range. */

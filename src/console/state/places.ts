@@ -1,6 +1,7 @@
 /**
  * Where a search leads: pages, models, keys, guides, and what an id or an address names.
  */
+import { t } from '../language/language.ts'
 import { getKeys, getModels } from '../api/endpoints.ts'
 import { searchAccounts } from '../api/operator.ts'
 import { account, mayManage } from './account.ts'
@@ -9,49 +10,51 @@ import { getGuides } from './guides.ts'
 /** Somewhere to go. */
 export type Place = { kind: string; name: string; note?: string | undefined; href: string }
 
+const { page, operators, groups, search: words } = t.frame
+
 const PAGES: Place[] = [
-  ['Overview', '/overview'],
-  ['Playground', '/playground'],
-  ['Models', '/models'],
-  ['Calls', '/calls'],
-  ['Gallery', '/gallery'],
-  ['Keys', '/keys'],
-  ['Settings', '/settings'],
-  ['Help', '/help'],
-  ['API reference', '/docs'],
-].map(([name, href]) => ({ kind: 'Page', name: name!, href: href! }))
+  [page.overview, '/overview'],
+  [page.playground, '/playground'],
+  [page.models, '/models'],
+  [page.calls, '/calls'],
+  [page.gallery, '/gallery'],
+  [page.keys, '/keys'],
+  [page.settings, '/settings'],
+  [page.help, '/help'],
+  [page.reference, '/docs'],
+].map(([name, href]) => ({ kind: words.page, name: name!, href: href! }))
 
 const MANAGED: Place[] = [
-  ['Webhooks', '/webhooks'],
-  ['Credits', '/credits'],
-].map(([name, href]) => ({ kind: 'Page', name: name!, href: href! }))
+  [page.webhooks, '/webhooks'],
+  [page.credits, '/credits'],
+].map(([name, href]) => ({ kind: words.page, name: name!, href: href! }))
 
 const OPERATORS: Place[] = [
-  ['Operator home', '/operator'],
-  ['Accounts', '/operator/accounts'],
-  ['Calls of everybody', '/operator/calls'],
-  ['Payments', '/operator/payments'],
-  ['Codes', '/operator/codes'],
-  ['Debts', '/operator/debts'],
-  ['Undelivered e-mails', '/operator/mails'],
-  ['Upstreams', '/operator/upstreams'],
-  ['Margins', '/operator/margins'],
-  ['Catalogue', '/operator/catalogue'],
-  ['Banner', '/operator/banner'],
-  ['Webhooks of operators', '/operator/webhooks'],
-  ['Audit log', '/operator/actions'],
-].map(([name, href]) => ({ kind: 'Operate', name: name!, href: href! }))
+  [operators.home, '/operator'],
+  [operators.accounts, '/operator/accounts'],
+  [operators.calls, '/operator/calls'],
+  [operators.payments, '/operator/payments'],
+  [operators.codes, '/operator/codes'],
+  [operators.debts, '/operator/debts'],
+  [operators.mails, '/operator/mails'],
+  [operators.upstreams, '/operator/upstreams'],
+  [operators.margins, '/operator/margins'],
+  [operators.catalogue, '/operator/catalogue'],
+  [operators.banner, '/operator/banner'],
+  [operators.webhooks, '/operator/webhooks'],
+  [operators.actions, '/operator/actions'],
+].map(([name, href]) => ({ kind: groups.operate, name: name!, href: href! }))
 
 const isOperator = (): boolean => account.value?.role === 'admin'
 
 /** What an id leads to, by its prefix; of an operator's search to what is anybody's. */
 const BY_PREFIX: Record<string, { kind: string; own?: (id: string) => string; any?: (id: string) => string }> = {
-  call: { kind: 'Call', own: (id) => `/calls/${id}`, any: (id) => `/operator/calls/${id}` },
-  key: { kind: 'Calls of a key', own: (id) => `/calls?keyId=${id}`, any: (id) => `/operator/calls?keyId=${id}` },
-  wh: { kind: 'Webhook', own: (id) => `/webhooks/${id}` },
-  acc: { kind: 'Account', any: (id) => `/operator/accounts/${id}` },
-  pay: { kind: 'Payment', any: (id) => `/operator/payments/${id}` },
-  usr: { kind: 'Calls of a member', own: (id) => `/calls?memberId=${id}` },
+  call: { kind: words.call, own: (id) => `/calls/${id}`, any: (id) => `/operator/calls/${id}` },
+  key: { kind: words.callsOfKey, own: (id) => `/calls?keyId=${id}`, any: (id) => `/operator/calls?keyId=${id}` },
+  wh: { kind: words.webhook, own: (id) => `/webhooks/${id}` },
+  acc: { kind: words.account, any: (id) => `/operator/accounts/${id}` },
+  pay: { kind: words.payment, any: (id) => `/operator/payments/${id}` },
+  usr: { kind: words.callsOfMember, own: (id) => `/calls?memberId=${id}` },
 }
 
 function placesOfId(text: string): Place[] {
@@ -60,7 +63,7 @@ function placesOfId(text: string): Place[] {
   if (!found) return []
   return [
     ...(found.own ? [{ kind: found.kind, name: text, href: found.own(text) }] : []),
-    ...(found.any && isOperator() ? [{ kind: `${found.kind}, of anybody`, name: text, href: found.any(text) }] : []),
+    ...(found.any && isOperator() ? [{ kind: words.ofAnybody(found.kind), name: text, href: found.any(text) }] : []),
   ]
 }
 
@@ -77,13 +80,13 @@ export async function knownPlaces(): Promise<Place[]> {
     ...(mayManage() ? MANAGED : []),
     ...(isOperator() ? OPERATORS : []),
     ...models.data.map(({ id, name }) => ({
-      kind: 'Model',
+      kind: words.model,
       name: name ?? id,
       note: id,
       href: `/models/${encodeURIComponent(id)}`,
     })),
-    ...keys.data.map(({ id, name, hint }) => ({ kind: 'Key', name, note: hint, href: `/calls?keyId=${id}` })),
-    ...guides.map(({ name, title }) => ({ kind: 'Guide', name: title, note: name, href: `/help/${name}` })),
+    ...keys.data.map(({ id, name, hint }) => ({ kind: words.key, name, note: hint, href: `/calls?keyId=${id}` })),
+    ...guides.map(({ name, title }) => ({ kind: words.guide, name: title, note: name, href: `/help/${name}` })),
   ]
 }
 
@@ -107,7 +110,7 @@ export async function operatorsPlaces(text: string): Promise<Place[]> {
   if (!isOperator() || text.trim().length < 3) return []
   const { data } = await searchAccounts({ search: text.trim() })
   return data.slice(0, MOST).map(({ id, email, name }) => ({
-    kind: 'Account',
+    kind: words.account,
     name: name || email,
     note: name ? email : undefined,
     href: `/operator/accounts/${id}`,

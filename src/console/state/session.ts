@@ -2,6 +2,7 @@
  * Who is signed in, as far as this browser knows: the session token.
  */
 import { signal } from '@preact/signals'
+import { t } from '../language/language.ts'
 import { storedToken, read, TOKEN_KEY } from './stored-token.ts'
 
 function write(storage: () => Storage, token: string | null): void {
@@ -49,7 +50,7 @@ export const staysSignedIn = (): boolean => token.value !== null && read(browser
  * a page that never knew its user loads everything again.
  */
 export function endSession(): void {
-  if (signedInAs.value === null) forgetToken('Your session has ended. Sign in again to continue.')
+  if (signedInAs.value === null) forgetToken(t.entrance.sessionOver)
   else if (token.value !== null) hasEnded.value = true
 }
 
@@ -108,5 +109,5 @@ export function forgetToken(reason: string | null = null): void {
 // Signed out in one tab is signed out in all that share the storage.
 addEventListener('storage', (event) => {
   if (event.key === TOKEN_KEY && event.newValue === null && token.value !== null)
-    forgetToken('You were signed out in another tab.')
+    forgetToken(t.entrance.signedOutElsewhere)
 })

@@ -1,6 +1,8 @@
 /** Operator actions. Rows are added in the transaction of the change itself, and never changed. */
 import type { Knex } from 'knex'
 import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { TimeOrder } from '../platform/postgres/time-order.ts'
+import { TIME_ORDERS } from '../platform/postgres/time-order.ts'
 import type { AccountId, ActionId, UserId } from '../platform/ids.ts'
 import { CLOCKS_MS, firstIdAt, newId, publicId } from '../platform/ids.ts'
 
@@ -105,15 +107,18 @@ export type ActionFilter = {
   changes?: boolean
   from?: Date
   before?: Date
+  /** The newest first if absent. */
+  sort?: TimeOrder
 }
 
-/** At most `limit` actions before `before`, newest first. */
+/** At most `limit` actions after `after`, or the first. */
 export async function listActions(
   db: Db,
   filter: ActionFilter,
   limit: number,
-  before: ActionId | null = null,
+  after: ActionId | null = null,
 ): Promise<OperatorAction[]> {
+  const { direction, follows } = TIME_ORDERS[filter.sort ?? 'newest']
   const rows = await db('operator_actions as action')
     .leftJoin('users as operator', 'operator.id', 'action.operator_id')
     .leftJoin('members as owner', (on) =>
@@ -122,9 +127,9 @@ export async function listActions(
     .leftJoin('users as account', 'account.id', 'owner.user_id')
     .modify((query) => narrow(query, filter))
     .modify((query) => {
-      if (before) void query.where('action.id', '<', before)
+      if (after) void query.where('action.id', follows, after)
     })
-    .orderBy('action.id', 'desc')
+    .orderBy('action.id', direction)
     .limit(limit)
     .select<ActionRow[]>(
       'action.id',

@@ -77,7 +77,7 @@ export const invite = (
     await requireVerified(trx, by)
     await refuseMember(trx, accountId, email)
     await trx('invitations').where({ account_id: accountId, email }).delete()
-    await requestMail(trx, { id: mailId, kind: 'invitation', recipient: email, userId: null })
+    await requestMail(trx, { id: mailId, kind: 'invitation', recipient: email, userId: null, from: by.userId })
     await trx('invitations').insert({
       id,
       account_id: accountId,

@@ -3,6 +3,7 @@
  * without the others.
  */
 import type { Db } from '../platform/postgres/db.ts'
+import type { Language } from '../terms/languages.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { MailId } from '../platform/ids.ts'
 import { newId } from '../platform/ids.ts'
@@ -23,6 +24,7 @@ export type Registration = SignupTerms & {
   email: string
   password: string
   displayName?: string
+  language: Language
   device: Device
   network: NetworkHash
 }
@@ -36,13 +38,13 @@ export type Registered = OpenedSession & { user: UserRow; mailId: MailId }
  */
 export async function register(
   db: Db,
-  { email, password, displayName, device, network, ...terms }: Registration,
+  { email, password, displayName, language, device, network, ...terms }: Registration,
 ): Promise<Registered> {
   const passwordHash = await withHashing({ address: device.ip, known: false }, () => hashPassword(password))
   const [userId, accountId] = [newId('user'), newId('account')]
   const mailId = newId('mail')
   return db.transaction(async (trx) => {
-    const made = await createUser(trx, { id: userId, accountId, email, passwordHash, displayName })
+    const made = await createUser(trx, { id: userId, accountId, email, passwordHash, displayName, language })
     if (!made) throw new ApiError('email_taken')
     const user = await giveSignupCredits(trx, made, terms)
     await requestMail(trx, { id: mailId, kind: 'verification', recipient: email, userId })

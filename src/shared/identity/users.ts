@@ -4,6 +4,7 @@ import { openAccount } from './accounts.ts'
 import type { Membership } from './members.ts'
 import { addMember } from './members.ts'
 import { deleteTickets } from './tickets.ts'
+import type { Language } from '../terms/languages.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, UserId } from '../platform/ids.ts'
@@ -21,6 +22,7 @@ export type User = {
   email: string
   displayName: string
   avatarUrl: string
+  language: Language
   credits: number
   emailVerified: boolean
   createdAt: string
@@ -33,6 +35,8 @@ export type UserFields = {
   password_hash: string
   display_name: string
   avatar_url: string
+  /** Of their mails. */
+  language: Language
   role: Role
   email_verified_at: Date | null
   /** Whether a session of theirs needs a second factor. */
@@ -60,6 +64,7 @@ const OWN = [
   'password_hash',
   'display_name',
   'avatar_url',
+  'language',
   'role',
   'email_verified_at',
   'has_second_factor',
@@ -94,6 +99,7 @@ export function presentUser(row: UserRow): User {
     email: row.email,
     displayName: row.display_name,
     avatarUrl: row.avatar_url,
+    language: row.language,
     credits: row.credits,
     emailVerified: row.email_verified_at !== null,
     createdAt: row.created_at.toISOString(),
@@ -101,7 +107,15 @@ export function presentUser(row: UserRow): User {
 }
 
 /** A new user and their own account: an address that was checked, a hash that was made. */
-export type NewUser = { id: UserId; accountId: AccountId; email: string; passwordHash: string; displayName?: string }
+export type NewUser = {
+  id: UserId
+  accountId: AccountId
+  email: string
+  passwordHash: string
+  displayName?: string
+  /** English if absent. */
+  language?: Language
+}
 
 /**
  * Makes a user, their account, and them its owner; null when the address is taken, also by a registration of the same
@@ -109,7 +123,13 @@ export type NewUser = { id: UserId; accountId: AccountId; email: string; passwor
  */
 export async function createUser(trx: Trx, user: NewUser): Promise<UserRow | null> {
   const [row] = await trx('users')
-    .insert({ id: user.id, email: user.email, password_hash: user.passwordHash, display_name: user.displayName ?? '' })
+    .insert({
+      id: user.id,
+      email: user.email,
+      password_hash: user.passwordHash,
+      display_name: user.displayName ?? '',
+      language: user.language ?? 'en',
+    })
     .onConflict('email')
     .ignore()
     .returning<UserFields[]>([...OWN])
@@ -183,18 +203,19 @@ export const lockUser = async (trx: Trx, id: UserId): Promise<UserFields | null>
     .first<UserFields | undefined>(...OWN)) ?? null
 
 /** What a user may change of themselves; a field that is absent stays. */
-export type Profile = { displayName?: string; avatarUrl?: string }
+export type Profile = { displayName?: string; avatarUrl?: string; language?: Language }
 
 /** Changes a profile. @throws as `requireMember`. */
 export async function updateProfile(
   db: Db | Trx,
   member: Membership,
-  { displayName, avatarUrl }: Profile,
+  { displayName, avatarUrl, language }: Profile,
 ): Promise<ActingUserRow> {
   const id = member.userId
   const changes = {
     ...(displayName !== undefined && { display_name: displayName }),
     ...(avatarUrl !== undefined && { avatar_url: avatarUrl }),
+    ...(language !== undefined && { language }),
   }
   if (Object.keys(changes).length > 0) await db('users').where({ id }).update(changes)
   return await requireMember(db, member)

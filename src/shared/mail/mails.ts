@@ -5,6 +5,7 @@
  * failed (a dead letter). `next_try_at` is when a row may be taken, and while it is being sent, when its worker counts
  * as dead.
  */
+import type { Language } from '../terms/languages.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { MailId, UserId } from '../platform/ids.ts'
 import { newId, publicId } from '../platform/ids.ts'
@@ -43,11 +44,21 @@ export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 /** What a mail reports next to its link: amounts, and addresses of pages or people. */
 export type MailDetails = Record<string, string | number | null>
 
-/** A mail to write. The user of a reset or an invitation is unknown to the caller, and stays null. */
-export type NewMail = { id: MailId; kind: MailKind; recipient: string; userId: UserId | null; details?: MailDetails }
+/**
+ * A mail to write. The user of a reset or an invitation is unknown to the caller, and stays null. `from`: the user who
+ * has it sent, in whose language it is to somebody without an account.
+ */
+export type NewMail = {
+  id: MailId
+  kind: MailKind
+  recipient: string
+  userId: UserId | null
+  from?: UserId
+  details?: MailDetails
+}
 
 /** A mail that this worker has claimed. `tries` includes this one. */
-export type ClaimedMail = Required<NewMail> & { tries: number }
+export type ClaimedMail = Required<Omit<NewMail, 'from'>> & { language: Language; tries: number }
 
 /** A mail as operators see it. */
 export type MailRecord = {
@@ -68,9 +79,14 @@ const NOTE_LENGTH = 500
 const noteOf = (text: string): string =>
   Array.from(withoutSecrets(text).toWellFormed().replaceAll('\0', '')).slice(0, NOTE_LENGTH).join('')
 
-/** Writes a mail to the outbox: once this is committed, it cannot be lost. */
-export async function requestMail(db: Db | Trx, { id, kind, recipient, userId, details }: NewMail): Promise<void> {
-  await db('mails').insert({ id, kind, recipient, user_id: userId, details: JSON.stringify(details ?? {}) })
+/**
+ * Writes a mail to the outbox: once this is committed, it cannot be lost. It stays in the language that its reader has
+ * now.
+ */
+export async function requestMail(db: Db | Trx, mail: NewMail): Promise<void> {
+  const { id, kind, recipient, userId, from, details } = mail
+  const language = db.raw('mail_language(?, ?, ?)', [userId, recipient, from ?? null])
+  await db('mails').insert({ id, kind, recipient, user_id: userId, language, details: JSON.stringify(details ?? {}) })
 }
 
 /** Writes a mail under a new id. @returns the id, to be enqueued once this is committed. */
@@ -83,18 +99,18 @@ export async function requestNewMail(db: Db | Trx, mail: Omit<NewMail, 'id'>): P
 /** Claims a due mail for `leaseSeconds`; null if it is not due or another worker has it. */
 export async function claimMail(db: Db, id: MailId, leaseSeconds: number): Promise<ClaimedMail | null> {
   const { rows } = await db.raw<{
-    rows: { kind: MailKind; recipient: string; user_id: UserId | null; tries: number; details: MailDetails }[]
+    rows: (Pick<ClaimedMail, 'kind' | 'recipient' | 'language' | 'tries' | 'details'> & { user_id: UserId | null })[]
   }>(
     `
     UPDATE mails SET status = 'sending', tries = tries + 1, next_try_at = now() + make_interval(secs => ?)
     WHERE id = ? AND status IN ('queued', 'sending') AND next_try_at <= now()
-    RETURNING kind, recipient, user_id, tries, details`,
+    RETURNING kind, recipient, user_id, language, tries, details`,
     [leaseSeconds, id],
   )
   const row = rows[0]
   if (!row) return null
-  const { kind, recipient, user_id: userId, tries, details } = row
-  return { id, kind, recipient, userId, tries, details }
+  const { user_id: userId, ...rest } = row
+  return { id, userId, ...rest }
 }
 
 /** In how many ms a mail is due; null if it is finished or does not exist. */

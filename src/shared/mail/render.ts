@@ -1,4 +1,5 @@
 /** Renders mails as text and HTML from one description. Pure. */
+import type { Language } from '../terms/languages.ts'
 
 /** A mail's content. */
 export type MailContent = { subject: string; text: string; html: string }
@@ -12,12 +13,26 @@ export type Action = { label: string; url: string; otherwise?: string }
 /** The name of the product in mails. */
 export const PRODUCT = 'Tollgate'
 
+/**
+ * A name in quotes. No matter what it contains, no mail program shows it as a link: word joiners break up addresses.
+ */
+export const quoted = (name: string): string => `"${name.replace(/[.:/@]/g, '$&\u2060')}"`
+
+/** A number of credits as people read it: 10,500. */
+export const countedCredits = (credits: unknown): string => Number(credits).toLocaleString('en')
+
 /** Renders a mail. */
-export const write = (draft: Draft): MailContent => ({
+export const write = (draft: Draft, language: Language = 'en'): MailContent => ({
   subject: draft.subject,
   text: writeText(draft),
-  html: writeHtml(draft),
+  html: writeHtml(draft, language),
 })
+
+/** Above the address of a button. */
+const PASTE: Record<Language, string> = {
+  en: 'If the button does not work, paste this address into your browser:',
+  'zh-CN': '如果按钮无法使用，请将以下地址粘贴到浏览器中打开：',
+}
 
 const linesOf = (action: Action | undefined): string[] =>
   action ? [action.url, ...(action.otherwise === undefined ? [] : [action.otherwise])] : []
@@ -38,19 +53,19 @@ const BUTTON =
   'text-decoration:none;border-radius:6px;font-weight:600'
 const SMALL = 'margin:0 0 12px;font-size:13px;color:#52525b;word-break:break-all'
 
-function writeHtml({ subject, paragraphs, action, closing }: Draft): string {
+function writeHtml({ subject, paragraphs, action, closing }: Draft, language: Language): string {
   const plain = (text: string): string => `<p style="margin:0 0 16px">${escape(text)}</p>`
   const button =
     action &&
     [
       `<p style="margin:24px 0"><a href="${escape(action.url)}" style="${BUTTON}">${escape(action.label)}</a></p>`,
-      `<p style="${SMALL}">If the button does not work, paste this address into your browser:`,
+      `<p style="${SMALL}">${PASTE[language]}`,
       `<br>${escape(action.url)}</p>`,
       ...(action.otherwise === undefined ? [] : [`<p style="${SMALL}">${escape(action.otherwise)}</p>`]),
     ].join('\n')
   return [
     '<!doctype html>',
-    '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
+    `<html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">`,
     `<title>${escape(subject)}</title></head>`,
     `<body style="${BODY}"><table role="presentation" width="100%" cellpadding="0" cellspacing="0"><tr><td>`,
     `<div style="${CARD}">`,

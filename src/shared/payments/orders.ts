@@ -3,6 +3,8 @@
  * idempotency key there. Amounts are in the minor unit of the currency.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { TimeOrder } from '../platform/postgres/time-order.ts'
+import { TIME_ORDERS } from '../platform/postgres/time-order.ts'
 import type { AccountId, PaymentId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 import type { Order } from './provider.ts'
@@ -208,7 +210,14 @@ export const presentOperatedPayment = (row: OperatedRow): OperatedPayment => ({
  * What operators search for. `search`: a part of an address or of an organisation's name, or the provider's id of a
  * checkout or payment.
  */
-export type PaymentSearch = { search: string; status?: PaymentStatus; id?: PaymentId; accountId?: AccountId }
+export type PaymentSearch = {
+  search: string
+  status?: PaymentStatus
+  id?: PaymentId
+  accountId?: AccountId
+  /** The newest first if absent. */
+  sort?: TimeOrder
+}
 
 const withOwner = (db: Db) =>
   db('payments')
@@ -217,16 +226,17 @@ const withOwner = (db: Db) =>
     .join('accounts', 'accounts.id', 'payments.account_id')
     .select<OperatedRow[]>('payments.*', 'users.email', 'accounts.name as account_name')
 
-/** At most `limit` orders of everybody before `before`, newest first. */
+/** At most `limit` orders of everybody after `after`, or the first. */
 export async function searchPayments(
   db: Db,
-  { search, status, id, accountId }: PaymentSearch,
+  { search, status, id, accountId, sort = 'newest' }: PaymentSearch,
   limit: number,
-  before: PaymentId | null,
+  after: PaymentId | null,
 ): Promise<Page<OperatedRow>> {
+  const { direction, follows } = TIME_ORDERS[sort]
   const rows = await withOwner(db)
     .modify((query) => {
-      if (before) void query.where('payments.id', '<', before)
+      if (after) void query.where('payments.id', follows, after)
       if (status) void query.where('payments.status', status)
       if (id) void query.where('payments.id', id)
       else if (accountId) void query.where('payments.account_id', accountId)
@@ -236,7 +246,7 @@ export async function searchPayments(
           { part: search.toLowerCase(), search },
         )
     })
-    .orderBy('payments.id', 'desc')
+    .orderBy('payments.id', direction)
     .limit(limit + 1)
   return pageOf(rows, limit)
 }

@@ -1,9 +1,10 @@
 /**
- * The calls of everybody, for operators: newest first, with filters that no index has. So that no answer reads millions
+ * The calls of everybody, for operators: by time, with filters that no index has. So that no answer reads millions
  * of rows to find a few, each reads a bounded number of calls, and returns where the next one goes on.
  */
 import type { Knex } from 'knex'
 import type { Db } from '../platform/postgres/db.ts'
+import { TIME_ORDERS } from '../platform/postgres/time-order.ts'
 import type { AccountId } from '../platform/ids.ts'
 import { CLOCKS_MS, firstIdAt } from '../platform/ids.ts'
 import type { CallFilter, CallPosition } from './call-list.ts'
@@ -22,7 +23,7 @@ const LOOKED_AT = 50_000
 
 type Row = RecordRow & { account_id: AccountId; micros: number }
 
-/** At most `limit` calls after the position, or the newest. @param lookedAt for tests */
+/** At most `limit` calls after the position, or the first. @param lookedAt for tests */
 export async function listAnyCalls(
   db: Db,
   filter: AnyCallFilter,
@@ -56,14 +57,16 @@ async function lastOf(db: Db, looked: Knex.QueryBuilder, lookedAt: number): Prom
 }
 
 /** An account's calls are in the order of its index, all calls in that of their ids: both are that of time. */
-function orderOf(query: Knex.QueryBuilder, { accountId }: AnyCallFilter): void {
-  if (accountId) void query.orderBy('created_at', 'desc')
-  void query.orderBy('id', 'desc')
+function orderOf(query: Knex.QueryBuilder, { accountId, sort = 'newest' }: AnyCallFilter): void {
+  const { direction } = TIME_ORDERS[sort]
+  if (accountId) void query.orderBy('created_at', direction)
+  void query.orderBy('id', direction)
 }
 
 /** What an index knows of a filter: the calls that are read. */
 function inOrder(calls: Knex.QueryBuilder, filter: AnyCallFilter, after: CallPosition | null): Knex.QueryBuilder {
-  const { accountId, status, errorType, from, before } = filter
+  const { accountId, status, errorType, from, before, sort = 'newest' } = filter
+  const { follows } = TIME_ORDERS[sort]
   orderOf(calls, filter)
   if (accountId) void calls.where({ account_id: accountId })
   if (from) {
@@ -76,8 +79,8 @@ function inOrder(calls: Knex.QueryBuilder, filter: AnyCallFilter, after: CallPos
   }
   if (status === 'failed' || status === 'rejected' || errorType) void calls.whereNotNull('error_type')
   if (status === 'queued' || status === 'running') void calls.whereNull('finished_at')
-  if (after && accountId) void calls.whereRaw(`(created_at, id) < (${MOMENT}, ?)`, [after.micros, after.id])
-  else if (after) void calls.where('id', '<', after.id)
+  if (after && accountId) void calls.whereRaw(`(created_at, id) ${follows} (${MOMENT}, ?)`, [after.micros, after.id])
+  else if (after) void calls.where('id', follows, after.id)
   return calls
 }
 

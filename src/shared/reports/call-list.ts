@@ -1,9 +1,11 @@
 /**
- * The calls of an account as pages, newest first. The order is that of acceptance, and of ids within one microsecond: a
+ * The calls of an account as pages, by time. The order is that of acceptance, and of ids within one microsecond: a
  * page is an interval of it, so that calls that arrive meanwhile move nothing.
  */
 import type { Knex } from 'knex'
 import type { Db } from '../platform/postgres/db.ts'
+import type { TimeOrder } from '../platform/postgres/time-order.ts'
+import { TIME_ORDERS } from '../platform/postgres/time-order.ts'
 import type { Seen } from '../identity/members.ts'
 import { ownedBy } from '../identity/members.ts'
 import type { CallId, KeyId, UserId } from '../platform/ids.ts'
@@ -27,6 +29,8 @@ export type CallFilter = {
   from?: Date
   /** Accepted before this moment. */
   before?: Date
+  /** The newest first if absent. */
+  sort?: TimeOrder
 }
 
 /** The last call of a page. A `Date` would lose the microseconds that Postgres orders by. */
@@ -40,7 +44,7 @@ export const MICROS = '(extract(epoch FROM created_at) * 1000000)::bigint'
 /** SQL: a moment from microseconds since 1970, the precision of Postgres; a Date has milliseconds only. */
 export const MOMENT = "timestamptz 'epoch' + ? * interval '1 microsecond'"
 
-/** At most `limit` calls after the position, or the newest. */
+/** At most `limit` calls after the position, or the first. */
 export async function listCalls(
   db: Db,
   seen: Seen,
@@ -48,16 +52,17 @@ export async function listCalls(
   limit: number,
   after: CallPosition | null,
 ): Promise<CallPage> {
+  const { direction, follows } = TIME_ORDERS[filter.sort ?? 'newest']
   const rows = await db('calls')
     .where(ownedBy(seen))
     .where((query) => matching(query, filter))
     .where((query) => within(query, filter))
     .modify((query) => {
-      if (after) void query.whereRaw(`(created_at, id) < (${MOMENT}, ?)`, [after.micros, after.id])
+      if (after) void query.whereRaw(`(created_at, id) ${follows} (${MOMENT}, ?)`, [after.micros, after.id])
     })
     .orderBy([
-      { column: 'created_at', order: 'desc' },
-      { column: 'id', order: 'desc' },
+      { column: 'created_at', order: direction },
+      { column: 'id', order: direction },
     ])
     .limit(limit + 1)
     .select<(RecordRow & { micros: number })[]>([...RECORD_COLUMNS, db.raw(`${MICROS} AS micros`)])

@@ -1,4 +1,5 @@
 /** Why an automatic top-up failed: codes of ours, or what the provider calls a decline. Pure. */
+import type { Language } from './languages.ts'
 
 /** The provider has the card no more, or knows it in its other mode only. */
 export const CARD_GONE = 'card_gone'
@@ -26,6 +27,26 @@ const WORDS: Record<string, string> = {
   currency_not_supported: 'The card does not pay in this currency.',
 }
 
+const DECLINED = 'The card was declined.'
+
+const IN_CHINESE: Record<string, string> = {
+  [WORDS[CARD_GONE]!]: '支付服务商已不再保存此银行卡。',
+  [WORDS[NOT_SOLD]!]: '所购内容已停止销售。',
+  [WORDS[MONTHLY_CAP]!]: '已达到您设定的每月上限。',
+  [WORDS.insufficient_funds!]: '银行卡余额不足。',
+  [WORDS.withdrawal_count_limit_exceeded!]: '银行卡已达到限额。',
+  [WORDS.expired_card!]: '银行卡已过期。',
+  [INCORRECT]: '银行卡信息已失效。',
+  [CONFIRM]: '银行要求您本人确认付款：请在额度页面购买。',
+  [WORDS.currency_not_supported!]: '银行卡不支持此货币。',
+  [DECLINED]: '银行卡被拒绝。',
+}
+
 /** A reason in words, for the owner: one sentence. What only the bank should know (a stolen card) stays general. */
-export const failureWords = (failure: string): string =>
-  Object.hasOwn(WORDS, failure) ? WORDS[failure]! : 'The card was declined.'
+export function failureWords(failure: string, language: Language = 'en'): string {
+  const words = Object.hasOwn(WORDS, failure) ? WORDS[failure]! : DECLINED
+  return language === 'zh-CN' ? inChinese(words) : words
+}
+
+/** A sentence of `failureWords`, or any other as it is, in Chinese. */
+export const inChinese = (words: string): string => IN_CHINESE[words] ?? words

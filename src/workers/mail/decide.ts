@@ -14,19 +14,7 @@ import type { Db, Trx } from '../../shared/platform/postgres/db.ts'
 import type { CountedKind } from '../../shared/mail/allowance.ts'
 import { countMail, lockMailbox, uncountMail } from '../../shared/mail/allowance.ts'
 import type { MailContent } from '../../shared/mail/render.ts'
-import {
-  accessMail,
-  addressMail,
-  addressNotice,
-  budgetMail,
-  invitationMail,
-  keyMail,
-  moneyMail,
-  resetMail,
-  signInMail,
-  verificationMail,
-  webhookMail,
-} from '../../shared/mail/templates.ts'
+import { templatesIn } from '../../shared/mail/templates.ts'
 import type { ClaimedMail } from '../../shared/mail/mails.ts'
 
 /** What becomes of a mail now. `skip`: why it is not sent, `wait`: why it is sent in `seconds`; both for operators. */
@@ -68,6 +56,7 @@ function beyondLimit({ kind }: ClaimedMail, seconds: number): Decision {
 
 async function dueOf(trx: Trx, mail: ClaimedMail, terms: Terms): Promise<Due> {
   const { kind, details } = mail
+  const texts = templatesIn(mail.language)
   switch (kind) {
     case 'budget':
       return dueOfBudget(trx, mail, terms.baseUrl)
@@ -79,18 +68,18 @@ async function dueOf(trx: Trx, mail: ClaimedMail, terms: Terms): Promise<Due> {
     case 'access':
       return dueOfLink(trx, { ...mail, kind }, terms)
     case 'key_rotated':
-      return { content: keyMail(terms.baseUrl, details) }
+      return { content: texts.keyMail(terms.baseUrl, details) }
     case 'webhook_off':
-      return { content: webhookMail(terms.baseUrl, details) }
+      return { content: texts.webhookMail(terms.baseUrl, details) }
     case 'sign_in_changed':
-      return { content: signInMail(terms.baseUrl, details) }
+      return { content: texts.signInMail(terms.baseUrl, details) }
     case 'address_notice':
-      return { content: addressNotice(terms.baseUrl, details) }
+      return { content: texts.addressNotice(terms.baseUrl, details) }
     case 'receipt':
     case 'low_balance':
     case 'top_up_failed':
     case 'top_up_off':
-      return { content: moneyMail(terms.baseUrl, kind, details) }
+      return { content: texts.moneyMail(terms.baseUrl, kind, details) }
   }
 }
 
@@ -98,18 +87,18 @@ async function dueOfBudget(trx: Trx, mail: ClaimedMail, baseUrl: string): Promis
   if (!(await userOf(trx, mail))) return { skip: 'the account has another address' }
   const notice = await noticeOf(trx, mail.details, mail.userId)
   return notice
-    ? { content: budgetMail(baseUrl, notice) }
+    ? { content: templatesIn(mail.language).budgetMail(baseUrl, notice) }
     : { skip: 'the key was revoked, or there is another budget since' }
 }
 
 /** The token was made with the invitation: perhaps under the secret before. */
-async function dueOfInvitation(trx: Trx, { id, recipient }: ClaimedMail, terms: Terms): Promise<Due> {
+async function dueOfInvitation(trx: Trx, { id, recipient, language }: ClaimedMail, terms: Terms): Promise<Due> {
   const { mint, previous, baseUrl } = terms
   const notice = await invitationOf(trx, id)
   const tokens = [mint, previous].flatMap((make) => (make ? [make('invitation', id)] : []))
   const token = notice && tokens.find((one) => notice.isOfToken(one))
   return token
-    ? { content: invitationMail(baseUrl, recipient, token, notice) }
+    ? { content: templatesIn(language).invitationMail(baseUrl, recipient, token, notice) }
     : { skip: 'the invitation was accepted or revoked, or has expired' }
 }
 
@@ -136,25 +125,26 @@ async function issue(
   user: UserFields,
   { mint, previous, baseUrl }: Terms,
 ): Promise<Decision> {
-  const { id, kind, recipient } = mail
+  const { id, kind, recipient, language } = mail
   const earlier = previous?.(kind, id)
   const isOld = earlier !== undefined && (await isIssued(trx, id, earlier))
   const token = isOld ? earlier : mint(kind, id)
   if (await issueToken(trx, { mailId: id, userId: user.id, purpose: kind, token }))
-    return { content: await WRITERS[kind](trx, user, { baseUrl, recipient, token }) }
+    return { content: await WRITERS[kind](trx, user, { texts: templatesIn(language), baseUrl, recipient, token }) }
   await uncountMail(trx, id)
   return { skip: 'the link was used, or the password changed since' }
 }
 
-type Address = { baseUrl: string; recipient: string; token: string }
+type Address = { texts: ReturnType<typeof templatesIn>; baseUrl: string; recipient: string; token: string }
 type Writer = (trx: Trx, user: UserFields, address: Address) => Promise<MailContent>
 
 const WRITERS: Record<LinkKind, Writer> = {
-  verification: async (_trx, _user, { baseUrl, recipient, token }) => verificationMail(baseUrl, recipient, token),
-  reset: async (_trx, _user, { baseUrl, recipient, token }) => resetMail(baseUrl, recipient, token),
-  address: async (_trx, _user, { baseUrl, recipient, token }) => addressMail(baseUrl, recipient, token),
-  access: async (trx, { id }, { baseUrl, recipient, token }) =>
-    accessMail(baseUrl, recipient, token, await accessTo(trx, id)),
+  verification: async (_trx, _user, { texts, baseUrl, recipient, token }) =>
+    texts.verificationMail(baseUrl, recipient, token),
+  reset: async (_trx, _user, { texts, baseUrl, recipient, token }) => texts.resetMail(baseUrl, recipient, token),
+  address: async (_trx, _user, { texts, baseUrl, recipient, token }) => texts.addressMail(baseUrl, recipient, token),
+  access: async (trx, { id }, { texts, baseUrl, recipient, token }) =>
+    texts.accessMail(baseUrl, recipient, token, await accessTo(trx, id)),
 }
 
 /** The user who wants the address that a mail goes to, their row locked, while no user has it. */

@@ -29,6 +29,7 @@ describe('/api/auth', () => {
         'email',
         'displayName',
         'avatarUrl',
+        'language',
         'credits',
         'emailVerified',
         'createdAt',
@@ -172,6 +173,26 @@ describe('/api/auth', () => {
         credits: 250,
         emailVerified: false,
       })
+    })
+
+    it('stores the language of mails, at first of Accept-Language; a requested mail keeps its own', async () => {
+      const email = anEmail()
+      const headers = { 'accept-language': 'fr;q=0.3, zh-TW' }
+      const { json } = await send('POST', `${web.url}/api/auth/register`, {
+        body: { email, password: PASSWORD },
+        headers,
+      })
+      expect(json.user.language).to.equal('zh-CN')
+      const patch = (language: unknown) =>
+        send('PATCH', `${web.url}/api/auth/me`, { key: json.token, body: { language } })
+      expect((await patch('en')).json.user).to.include({ language: 'en' })
+      expect((await patch('fr')).json).to.include({ error: 'invalid_request' })
+      await web.post('/api/email/forgot', { email })
+      const mails = await web.db('mails').where({ recipient: email }).orderBy('id').select('kind', 'language')
+      expect(mails).to.deep.equal([
+        { kind: 'verification', language: 'zh-CN' },
+        { kind: 'reset', language: 'en' },
+      ])
     })
 
     it('refuses a name over 60 characters, and an avatar that is not an https address of at most 2048', async () => {

@@ -123,6 +123,16 @@ describe('GET /api/calls', () => {
   })
 
   describe('pages', () => {
+    it('can be in the order of time from the oldest on, and in no other order', async () => {
+      const { account, api } = await web.signedIn(1000)
+      for (let nth = 0; nth < 5; nth++) await aCall(web.db, account)
+      const newest = ids((await api('GET', '/api/calls')).json.data)
+      const oldest = await allPages(api, '&sort=oldest')
+      expect(oldest.map((page) => page.length)).to.deep.equal([2, 2, 1])
+      expect(ids(oldest.flat())).to.deep.equal(newest.toReversed())
+      expect((await api('GET', '/api/calls?sort=cost')).json.error).to.equal('invalid_request')
+    })
+
     it('do not change while calls arrive', async () => {
       const { account, api } = await web.signedIn(1000)
       for (let nth = 0; nth < 4; nth++) await aCall(web.db, account)

@@ -40,6 +40,7 @@ describe('what operators see of everybody', () => {
       }
       const all = ['account_activated', 'account_suspended', 'credits_granted']
       expect(await kinds(`account=${person.id}`)).to.deep.equal(all)
+      expect(await kinds(`account=${person.id}&sort=oldest`)).to.deep.equal(all.toReversed())
       expect(await kinds(`account=${person.email}&operator=command%20line`)).to.deep.equal(all.slice(0, 2))
       expect(await kinds(`operator=${operator.email}`)).to.deep.equal(['credits_granted'])
       expect(await kinds(`account=${person.id}&action=account_suspended&from=2020-01-01`)).to.deep.equal([all[1]])
@@ -137,10 +138,16 @@ describe('what operators see of everybody', () => {
       const third = await list(`limit=2&cursor=${second.nextCursor}`)
       expect([...second.data, ...third.data].map(({ id }: { id: string }) => ids.indexOf(id))).to.deep.equal([2, 3, 4])
       expect(third.nextCursor).to.equal(null)
+      const oldest = await list('limit=2&sort=oldest')
+      const next = await list(`limit=2&sort=oldest&cursor=${oldest.nextCursor}`)
+      expect([...oldest.data, ...next.data].map(({ id }: { id: string }) => ids.indexOf(id))).to.deep.equal([
+        4, 3, 2, 1,
+      ])
     })
 
     it('narrows them by account, key, state, error, upstream and time', async () => {
       expect(await found(`account=${bob.email}`)).to.deep.equal([1, 3])
+      expect(await found(`account=${bob.email}&sort=oldest`)).to.deep.equal([3, 1])
       expect(await found(`account=${publicId('account', bob.id)}&status=failed`)).to.deep.equal([3])
       expect(await found(`keyId=${publicId('key', bob.keyId)}`)).to.deep.equal([1, 3])
       expect(await found(`keyId=${publicId('key', bob.keyId)}&account=${ada.email}`)).to.deep.equal([])

@@ -1,13 +1,10 @@
 import { expect } from 'chai'
-import {
-  keyMail,
-  moneyMail,
-  resetMail,
-  signInMail,
-  testMail,
-  verificationMail,
-  webhookMail,
-} from '../../../src/shared/mail/templates.ts'
+import { languageAsked } from '../../../src/shared/terms/languages.ts'
+import type { MailContent } from '../../../src/shared/mail/render.ts'
+import * as english from '../../../src/shared/mail/templates-english.ts'
+import { templatesIn } from '../../../src/shared/mail/templates.ts'
+
+const { keyMail, moneyMail, resetMail, signInMail, testMail, verificationMail, webhookMail } = english
 
 const token = 'T'.repeat(43)
 
@@ -108,6 +105,59 @@ describe('the mails', () => {
     expect(write('top_up_failed', 'monthly_cap').text).to.contain('next month (UTC)').and.not.to.contain('tried again')
     expect(write('top_up_off', 'card_gone').text).to.contain('no longer known').and.not.to.contain('three times')
     expect(write('top_up_off', 'authentication_required').text).to.contain('three times in a row: The bank wants you')
+  })
+
+  it('are in Chinese for who reads Chinese: the same links, addresses and numbers, and nothing in English', () => {
+    const [url, to] = ['https://gate.example', 'ada@example.com']
+    const failing = { failure: 'insufficient_funds', credits: 1234 }
+    const budget = { used: 80, credits: 100, resetsAt: new Date(0), percent: 80 } as const
+    const member = { email: to, organisation: '组织', isYou: false }
+    const write = (t: typeof english): MailContent[] => [
+      ...[t.verificationMail, t.resetMail, t.addressMail].map((one) => one(url, to, token)),
+      t.accessMail(url, to, token, { keys: 2, sessions: 1 }),
+      ...['asked', 'changed'].map((step) => t.addressNotice(url, { address: to, step })),
+      t.invitationMail(url, to, token, { organisation: '组织', invitedBy: 'bob@example.com', role: 'admin' }),
+      t.testMail(url, to),
+      ...['ended', 'replaced'].map((secret) => t.keyMail(url, { name: '服务器', hint: 'tg_abcd…wxyz', secret })),
+      ...['gone', 'failing'].map((reason) => t.webhookMail(url, { url: 'https://receiver.example/', reason })),
+      ...['totp_added', 'passkey_refused'].map((change) => t.signInMail(url, { change })),
+      t.budgetMail(url, { ...budget, whose: { key: '服务器' } }),
+      t.budgetMail(url, { ...budget, percent: 100, resetsAt: null, whose: member }),
+      t.moneyMail(url, 'receipt', {
+        credits: 10_500,
+        amountMinor: 1000,
+        currency: 'eur',
+        receiptUrl: null,
+        kind: 'pack',
+      }),
+      t.moneyMail(url, 'low_balance', { credits: 1234, threshold: 5000 }),
+      ...(['top_up_failed', 'top_up_off'] as const).map((kind) => t.moneyMail(url, kind, failing)),
+    ]
+    const named = (text: string) => (text.match(/https?:[^\s"<，。]*[\w/=]|[\w.]+@[\w.]+\w|\d+,\d+/g) ?? []).toSorted()
+    const [ours, theirs] = [write(templatesIn('en')), write(templatesIn('zh-CN'))]
+    for (const [nth, { subject, text, html }] of theirs.entries()) {
+      expect(named(text), subject).to.deep.equal(named(ours[nth]!.text))
+      const words = `${subject} ${text}`.replace(
+        /https?:\S+|\{.*\}|[\w.]+@[\w.]+|tg_\S+|Tollgate|API|UTC|EUR|T{43}/g,
+        '',
+      )
+      expect(words.match(/[A-Za-z]{3,}/g)?.filter((word) => !['Webhook', 'Webhooks', 'Gone'].includes(word)) ?? []).to
+        .be.empty
+      expect(html).to.contain('<html lang="zh-CN">').and.not.to.contain('If the button')
+    }
+  })
+
+  it('follow Accept-Language: the highest weight that we have, never one of weight 0, else English', () => {
+    for (const [header, language] of [
+      [undefined, 'en'],
+      ['zh-CN,zh;q=0.9,en;q=0.8', 'zh-CN'],
+      ['fr, en;q=0.5, zh-TW;q=0.7', 'zh-CN'],
+      ['zh;q=0, en;q=0.1', 'en'],
+      ['de, *;q=0.5', 'en'],
+      [`${'xx,'.repeat(5000)}zh`, 'en'],
+      [';;;q=,=,zh;q=x', 'en'],
+    ] as const)
+      expect(languageAsked(header), header).to.equal(language)
   })
 
   it('escape what an address can contain', () => {

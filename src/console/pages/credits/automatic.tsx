@@ -2,6 +2,7 @@
  * What happens when the balance falls: a mail, or a payment by the stored card.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { AutoTopUp, Billing, Card, TopUp, TopUpFailure } from '../../api/billing.ts'
 import { removeCard, saveBilling } from '../../api/billing.ts'
 import { Problem } from '../../api/client.ts'
@@ -9,6 +10,8 @@ import { Action, Done, ErrorMessage, Time } from '../../parts/basics.tsx'
 import { credits, number } from '../../parts/format.ts'
 import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { amountFault, majorText, minorOf, money } from '../../parts/money.ts'
+
+const { low, topUp: words } = t.credits
 
 type Props = { billing: Billing; changed: () => void }
 
@@ -20,22 +23,22 @@ export function LowBalance({ billing: { settings }, changed }: Props) {
     run(async () => {
       setOutcome(null)
       await saveBilling({ lowBalance: threshold === null ? null : { threshold } })
-      setOutcome(threshold === null ? 'No e-mail will be sent.' : `You will get an e-mail below ${credits(threshold)}.`)
+      setOutcome(threshold === null ? low.none : low.below(credits(threshold)))
       changed()
     })
   return (
     <section class="panel">
-      <h2>Low balance e-mail</h2>
+      <h2>{low.title}</h2>
       <Form problem={problem} onSubmit={(event) => save(Number(fieldsOf(event)['threshold']))}>
         <Field
-          label="E-mail me below (credits)"
+          label={low.label}
           name="threshold"
           type="number"
           min={1}
           step={1}
           required
           defaultValue={settings.lowBalance?.threshold}
-          hint="One e-mail each time the balance falls below this."
+          hint={low.hint}
         />
         <Buttons busy={busy} off={settings.lowBalance ? () => save(null) : null} outcome={outcome} />
       </Form>
@@ -55,12 +58,12 @@ const Buttons = ({ busy, off, outcome }: ButtonsProps) => (
   <>
     <FormError />
     <div class="row">
-      <Action type="submit" busy={busy} busyText="Saving…">
-        {off ? 'Save' : 'Turn on'}
+      <Action type="submit" busy={busy} busyText={t.settings.saving}>
+        {off ? t.settings.save : t.credits.turnOn}
       </Action>
       {off && (
         <Action class="quiet" busy={busy} onClick={off}>
-          Turn off
+          {t.credits.turnOff}
         </Action>
       )}
     </div>
@@ -77,7 +80,7 @@ export function TopUpByCard({ billing, changed }: Props) {
   if (currencyOf(billing, FREE) === undefined) return null
   return (
     <section class="panel">
-      <h2>Automatic top-up</h2>
+      <h2>{words.title}</h2>
       {billing.topUpFailure && <Failure failure={billing.topUpFailure} isOn={billing.settings.autoTopUp !== null} />}
       {billing.card ? (
         <>
@@ -85,10 +88,7 @@ export function TopUpByCard({ billing, changed }: Props) {
           <TopUpForm billing={billing} changed={changed} />
         </>
       ) : (
-        <p>
-          Buys credits automatically when your balance runs low. It needs a saved card: tick the box to save yours on
-          the payment page the next time you buy.
-        </p>
+        <p>{words.noCard}</p>
       )}
     </section>
   )
@@ -98,14 +98,9 @@ export function TopUpByCard({ billing, changed }: Props) {
 const Failure = ({ failure: { reason, at, retryAt }, isOn }: { failure: TopUpFailure; isOn: boolean }) => (
   <div class="notice" role="status" data-testid="top-up-failure">
     <p>
-      <strong>{isOn ? 'The last automatic top-up failed' : 'Automatic top-up was turned off'}</strong> (
-      <Time iso={at} />
-      ). {reason}{' '}
-      {retryAt && isOn && (
-        <>
-          If your balance is still low then, it is tried again: <Time iso={retryAt} />.
-        </>
-      )}
+      <strong>{isOn ? words.failed : words.turnedOff}</strong>
+      {words.at(<Time iso={at} />, t.errors.sentence(reason))}
+      {retryAt && isOn && words.retry(<Time iso={retryAt} />)}
     </p>
   </div>
 )
@@ -122,10 +117,11 @@ function KeptCard({ card, changed }: { card: Card; changed: () => void }) {
     <>
       <p class="row" data-testid="card">
         <span>
-          <strong class="brand-name">{card.brand}</strong> ending in {card.last4}, expires {expires}
+          <strong class="brand-name">{card.brand}</strong>
+          {words.card(card.last4, expires)}
         </span>
-        <Action class="small danger" busy={busy} busyText="Removing…" onClick={remove}>
-          Remove card
+        <Action class="small danger" busy={busy} busyText={t.settings.removing} onClick={remove}>
+          {words.removeCard}
         </Action>
       </p>
       <ErrorMessage problem={problem} />
@@ -139,10 +135,10 @@ const FREE = ''
 /** What an automatic payment can buy. */
 const choicesOf = ({ packs, topUp }: Billing) => [
   ...packs.map(({ id, credits: bought, bonus, amountMinor, currency }) => {
-    const gives = `${credits(bought)}${bonus > 0 ? ` + ${number(bonus)} bonus` : ''}`
-    return [id, `${gives} for ${money(amountMinor, currency)}`] as const
+    const extra = bonus > 0 ? number(bonus) : null
+    return [id, words.choice(credits(bought), extra, money(amountMinor, currency))] as const
   }),
-  ...(topUp ? [[FREE, 'Another amount'] as const] : []),
+  ...(topUp ? [[FREE, words.anotherAmount] as const] : []),
 ]
 
 /** What a form asks for. @throws Problem if an amount in it is none, or its cap allows no payment. */
@@ -157,10 +153,9 @@ function wantedTopUp(
   const price = pack?.amountMinor ?? minorOf(amount, currency)
   const fault = pack ? null : amountFault(price, topUp!)
   const monthlyCapMinor = minorOf(cap, currency)
-  if (!monthlyCapMinor) throw new Problem('invalid_request', 'cap must be an amount, like 50.00.')
+  if (!monthlyCapMinor) throw new Problem('invalid_request', words.capNoAmount, 'cap')
   if (fault !== null) throw new Problem('invalid_amount', fault)
-  if (monthlyCapMinor < price!)
-    throw new Problem('invalid_request', `cap must be at least ${money(price!, currency)}, which one top-up costs.`)
+  if (monthlyCapMinor < price!) throw new Problem('invalid_request', words.capTooLow(money(price!, currency)), 'cap')
   return { threshold: Number(threshold), monthlyCapMinor, ...(pack ? { pack: what } : { amountMinor: price! }) }
 }
 
@@ -176,24 +171,24 @@ function TopUpForm({ billing, changed }: Props) {
   const set = async (autoTopUp: AutoTopUp | null): Promise<void> => {
     setOutcome(null)
     await saveBilling({ autoTopUp })
-    setOutcome(autoTopUp === null ? 'Automatic top-up is off.' : 'Automatic top-up is on.')
+    setOutcome(autoTopUp === null ? words.off : words.on)
     changed()
   }
   const submit = submits(async (texts) => set(wantedTopUp(texts, what, billing)))
   return (
     <Form problem={problem} onSubmit={submit} about={ABOUT}>
       <Field
-        label="When the balance falls below (credits)"
+        label={words.below}
         name="threshold"
         type="number"
         min={1}
         step={1}
         required
         defaultValue={now?.threshold}
-        hint="A call that leaves less starts a top-up. With too few credits left for a call, buy some first."
+        hint={words.belowHint}
       />
       <Choice
-        label="Buy"
+        label={t.credits.buy.buy}
         name="what"
         options={choicesOf(billing)}
         value={what}
@@ -201,12 +196,12 @@ function TopUpForm({ billing, changed }: Props) {
       />
       {what === FREE && topUp && <AmountField topUp={topUp} amountMinor={now?.amountMinor} />}
       <Field
-        label={`At most per month (${currency.toUpperCase()})`}
+        label={words.cap(currency.toUpperCase())}
         name="cap"
         inputMode="decimal"
         required
         defaultValue={now ? majorText(now.monthlyCapMinor, currency) : undefined}
-        hint="All automatic payments of a calendar month (UTC) together."
+        hint={words.capHint}
       />
       <Buttons busy={busy} off={now ? () => run(() => set(null)) : null} outcome={outcome} />
     </Form>
@@ -215,11 +210,11 @@ function TopUpForm({ billing, changed }: Props) {
 
 const AmountField = ({ topUp, amountMinor }: { topUp: TopUp; amountMinor: number | undefined }) => (
   <Field
-    label={`Amount (${topUp.currency.toUpperCase()})`}
+    label={words.amount(topUp.currency.toUpperCase())}
     name="amount"
     inputMode="decimal"
     required
     defaultValue={amountMinor === undefined ? undefined : majorText(amountMinor, topUp.currency)}
-    hint={`${number(topUp.creditsPer)} credits for ${money(topUp.perMinor, topUp.currency)}.`}
+    hint={words.rate(number(topUp.creditsPer), money(topUp.perMinor, topUp.currency))}
   />
 )

@@ -2,12 +2,15 @@
  * Buying credits: the packs, and an amount of one's own. The provider's page takes the money.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Billing, Pack, TopUp } from '../../api/billing.ts'
 import { checkout } from '../../api/billing.ts'
 import { Action, ErrorMessage } from '../../parts/basics.tsx'
 import { credits, number } from '../../parts/format.ts'
 import { Field, useSubmit } from '../../parts/forms.tsx'
 import { amountFault, creditsFor, minorOf, money } from '../../parts/money.ts'
+
+const words = t.credits.buy
 
 export function Buy({ billing: { packs, topUp } }: { billing: Billing }) {
   const { busy, problem, run } = useSubmit()
@@ -20,7 +23,7 @@ export function Buy({ billing: { packs, topUp } }: { billing: Billing }) {
     })
   return (
     <section class="panel" id="buy">
-      <h2>Buy credits</h2>
+      <h2>{words.title}</h2>
       {packs.length > 0 && (
         <ul class="packs">
           {packs.map((pack) => (
@@ -37,7 +40,7 @@ export function Buy({ billing: { packs, topUp } }: { billing: Billing }) {
         <FreeAmount topUp={topUp} busy={busy && chosen === ''} buy={(amountMinor) => buy({ amountMinor }, '')} />
       )}
       <ErrorMessage problem={problem} />
-      <p class="soft small-print">You pay on our payment provider's page, and then return here.</p>
+      <p class="soft small-print">{words.thenReturn}</p>
     </section>
   )
 }
@@ -47,9 +50,14 @@ function PackCard({ pack, busy, buy }: { pack: Pack; busy: boolean; buy: () => v
   return (
     <li class="pack">
       <strong class="digits">{number(pack.credits)}</strong>
-      <span class="soft">credits</span>
-      <span class="bonus">{pack.bonus > 0 && `+ ${number(pack.bonus)} bonus`}</span>
-      <Action busy={busy} busyText="Opening…" aria-label={`Buy ${credits(pack.credits)} for ${price}`} onClick={buy}>
+      <span class="soft">{words.credits}</span>
+      <span class="bonus">{pack.bonus > 0 && words.bonus(number(pack.bonus))}</span>
+      <Action
+        busy={busy}
+        busyText={words.opening}
+        aria-label={words.buyFor(credits(pack.credits), price)}
+        onClick={buy}
+      >
         {price}
       </Action>
     </li>
@@ -68,11 +76,11 @@ function FreeAmount({ topUp, busy, buy }: { topUp: TopUp; busy: boolean; buy: (m
     if (fault === null) buy(minor!)
   }
   const { currency, minMinor, maxMinor, creditsPer, perMinor } = topUp
-  const rate = `${money(perMinor, currency)} buys ${credits(creditsPer)}.`
+  const rate = words.buys(money(perMinor, currency), credits(creditsPer))
   return (
     <form class="finder" onSubmit={submit} noValidate>
       <Field
-        label={`Another amount (${currency.toUpperCase()})`}
+        label={words.another(currency.toUpperCase())}
         name="amount"
         inputMode="decimal"
         autoComplete="off"
@@ -82,15 +90,15 @@ function FreeAmount({ topUp, busy, buy }: { topUp: TopUp; busy: boolean; buy: (m
         hint={
           <span data-testid="gives" aria-live="polite">
             {fault === null
-              ? `${money(minor!, currency)} buys ${credits(creditsFor(minor!, topUp))}.`
+              ? words.buys(money(minor!, currency), credits(creditsFor(minor!, topUp)))
               : tried && text !== ''
                 ? fault
-                : `From ${money(minMinor, currency)} to ${money(maxMinor, currency)}. ${rate}`}
+                : words.range(money(minMinor, currency), money(maxMinor, currency), rate)}
           </span>
         }
       />
-      <Action type="submit" busy={busy} busyText="Opening…">
-        Buy
+      <Action type="submit" busy={busy} busyText={words.opening}>
+        {words.buy}
       </Action>
     </form>
   )

@@ -2,16 +2,20 @@
  * Where credits came from, and where they went.
  */
 import { useEffect } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Grant, LedgerEntry } from '../../api/endpoints.ts'
 import { getGrants, getLedger } from '../../api/endpoints.ts'
 import { Amount, Empty, Time } from '../../parts/basics.tsx'
-import { KIND_WORDS, ORIGIN_WORDS, number, shortId, signed, expiryText } from '../../parts/format.ts'
+import { number, shortId, signed, expiryText } from '../../parts/format.ts'
 import { List, Pager } from '../../parts/list.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { account } from '../../state/account.ts'
 import { useLoad } from '../../state/load.ts'
+
+const words = t.credits
+const { columns } = words
 
 const PAGE = 50
 
@@ -28,22 +32,15 @@ export function GrantsAndLedger({ query }: Pick<PageProps, 'query'>) {
   return (
     <>
       <section class="panel">
-        <h2>Grants</h2>
-        <List of={grants} rows={3} empty={<Empty title="No credits yet">They will appear here right away.</Empty>}>
+        <h2>{words.grants}</h2>
+        <List of={grants} rows={3} empty={<Empty title={words.noCredits}>{words.theyAppear}</Empty>}>
           {(items) => <GrantTable grants={items} />}
         </List>
       </section>
       <section class="panel">
-        <h2>Ledger</h2>
-        <p class="soft">
-          A call is charged the most it can cost when it begins, and settled at what it really cost when it ends. Failed
-          calls are refunded.
-        </p>
-        <List
-          of={ledger}
-          rows={12}
-          empty={<Empty title="No entries yet">Every charge, settlement, refund and grant will appear here.</Empty>}
-        >
+        <h2>{words.ledger}</h2>
+        <p class="soft">{words.aboutLedger}</p>
+        <List of={ledger} rows={12} empty={<Empty title={words.noEntries}>{words.entriesAppear}</Empty>}>
           {(items) => <LedgerTable entries={items} />}
         </List>
         <Pager path="/credits" query={{ cursor: query.cursor }} next={ledger.data?.nextCursor} />
@@ -53,19 +50,19 @@ export function GrantsAndLedger({ query }: Pick<PageProps, 'query'>) {
 }
 
 const GRANT_COLUMNS: Column<Grant>[] = [
-  { header: 'Received', cell: (grant) => <Time iso={grant.createdAt} /> },
-  { header: 'Origin', cell: (grant) => ORIGIN_WORDS[grant.origin] },
-  { header: 'Amount', right: true, cell: (grant) => <Amount value={grant.amount} /> },
-  { header: 'Left', right: true, cell: (grant) => <Amount value={grant.remaining} /> },
+  { header: columns.received, cell: (grant) => <Time iso={grant.createdAt} /> },
+  { header: columns.origin, cell: (grant) => t.words.origins[grant.origin] },
+  { header: columns.amount, right: true, cell: (grant) => <Amount value={grant.amount} /> },
+  { header: columns.left, right: true, cell: (grant) => <Amount value={grant.remaining} /> },
   {
-    header: 'Expires',
-    cell: (grant) => (grant.expiresAt ? <Time iso={grant.expiresAt} text={expiryText} /> : 'never'),
+    header: columns.expires,
+    cell: (grant) => (grant.expiresAt ? <Time iso={grant.expiresAt} text={expiryText} /> : words.never),
   },
 ]
 
 export const GrantTable = ({ grants }: { grants: Grant[] }) => (
   <Table
-    label="Grants"
+    label={words.grants}
     columns={GRANT_COLUMNS}
     rows={grants}
     keyOf={(grant) => grant.id}
@@ -74,22 +71,22 @@ export const GrantTable = ({ grants }: { grants: Grant[] }) => (
 )
 
 const ledgerColumns = (callHref: (call: string) => string): Column<LedgerEntry>[] => [
-  { header: 'Time', cell: (entry) => <Time iso={entry.createdAt} /> },
-  { header: 'What', cell: (entry) => KIND_WORDS[entry.kind] },
+  { header: t.overview.calls.time, cell: (entry) => <Time iso={entry.createdAt} /> },
+  { header: columns.what, cell: (entry) => t.words.entries[entry.kind] },
   {
-    header: 'Amount',
+    header: columns.amount,
     right: true,
     class: (entry) => (entry.amount > 0 ? 'digits plus' : 'digits'),
     cell: (entry) => signed(entry.amount),
   },
-  { header: 'Balance', right: true, class: 'digits', cell: (entry) => number(entry.balanceAfter) },
+  { header: columns.balance, right: true, class: 'digits', cell: (entry) => number(entry.balanceAfter) },
   {
-    header: 'For',
+    header: columns.for,
     cell: (entry) =>
       entry.callId ? (
-        <a href={callHref(entry.callId)}>call {shortId(entry.callId)}</a>
+        <a href={callHref(entry.callId)}>{words.call(shortId(entry.callId))}</a>
       ) : (
-        (entry.note ?? ORIGIN_WORDS[entry.origin])
+        (entry.note ?? t.words.origins[entry.origin])
       ),
   },
 ]
@@ -101,5 +98,11 @@ type LedgerProps = {
 }
 
 export const LedgerTable = ({ entries, callHref = (call) => `/calls/${call}` }: LedgerProps) => (
-  <Table label="Ledger" testId="ledger" columns={ledgerColumns(callHref)} rows={entries} keyOf={(entry) => entry.id} />
+  <Table
+    label={words.ledger}
+    testId="ledger"
+    columns={ledgerColumns(callHref)}
+    rows={entries}
+    keyOf={(entry) => entry.id}
+  />
 )

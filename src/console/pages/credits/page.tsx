@@ -2,9 +2,10 @@
  * The page of credits: buying them, where they came from, and where they went.
  */
 import { useCallback, useEffect } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import { getPayments } from '../../api/billing.ts'
 import { ErrorMessage, Loading, Page } from '../../parts/basics.tsx'
-import { counted, credits, number } from '../../parts/format.ts'
+import { credits, number } from '../../parts/format.ts'
 import { GetCredits } from '../../parts/get-credits.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import { Worth } from '../../parts/worth.tsx'
@@ -18,17 +19,19 @@ import { GrantsAndLedger } from './ledger.tsx'
 import { Payments, Returned } from './payments.tsx'
 import { Redeem } from './redeem.tsx'
 
+const words = t.credits
+
 export function CreditsPage({ query }: PageProps) {
   const { debt = 0 } = account.value ?? {}
   const provider = buying()?.provider
   return (
-    <Page title="Credits" aside={<Download path="/api/exports/ledger" name="tollgate-ledger.csv" />}>
+    <Page title={t.frame.page.credits} aside={<Download path="/api/exports/ledger" name="tollgate-ledger.csv" />}>
       <Balance />
       {debt > 0 && (
         <div class="notice" role="status" data-testid="debt">
           <p>
-            <strong>You owe {credits(debt)}.</strong> Past calls cost more than your balance could pay, or a payment was
-            taken back. The next credits you receive repay this first; until then, new calls are refused.
+            <strong>{words.owe(credits(debt))}</strong>
+            {words.aboutDebt}
           </p>
         </div>
       )}
@@ -51,13 +54,10 @@ function Balance() {
   if (!now) return null
   return (
     <p class="sum">
-      Balance <strong class="digits">{credits(now.credits)}</strong>
+      {words.balance(<strong class="digits">{credits(now.credits)}</strong>)}
       <Worth credits={now.credits} />
       {now.running > 0 && (
-        <span class="soft">
-          {' '}
-          · {number(now.held)} held by {counted(now.running, 'running call')}
-        </span>
+        <span class="soft">{words.held(number(now.held), number(now.running), now.running === 1)}</span>
       )}
     </p>
   )
@@ -101,7 +101,7 @@ function Shop({ query }: { query: Record<string, string> }) {
 
 const NoShop = () => (
   <section class="panel">
-    <h2>Get credits</h2>
+    <h2>{t.overview.getCredits.get}</h2>
     <p>
       <GetCredits />
     </p>

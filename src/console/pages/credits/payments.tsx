@@ -2,6 +2,7 @@
  * What was bought: every payment with its state and receipt, and the one that somebody comes back from.
  */
 import { useEffect, useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Payment } from '../../api/billing.ts'
 import { cancelPayment, syncPayment } from '../../api/billing.ts'
 import type { Problem } from '../../api/client.ts'
@@ -17,25 +18,28 @@ import { Table } from '../../parts/table.tsx'
 import { loadAccount } from '../../state/account.ts'
 import type { Loaded } from '../../state/load.ts'
 
+const words = t.credits.payments
+const headers = t.overview.calls
+
 /** The pauses between checks of a payment that is still open, in ms; the last pause repeats. */
 const LOOKS_MS = [1000, 2000, 3000, 5000, 10_000]
 
 /** The classes are those of calls: a payment that is on its way has the style of a running call. */
 export const STATUSES: Record<Payment['status'], readonly [word: string, look: string]> = {
-  created: ['Starting', 'queued'],
-  open: ['Waiting for payment', 'running'],
-  paid: ['Paid', 'succeeded'],
-  expired: ['Expired', 'rejected'],
-  failed: ['Failed', 'failed'],
-  review: ['Being checked', 'running'],
+  created: [words.statuses.created, 'queued'],
+  open: [words.statuses.open, 'running'],
+  paid: [words.statuses.paid, 'succeeded'],
+  expired: [words.statuses.expired, 'rejected'],
+  failed: [words.statuses.failed, 'failed'],
+  review: [words.statuses.review, 'running'],
 }
 
 type Shown = { payment: Pick<Payment, 'status' | 'reversed' | 'payable'> }
 
 export const PaymentStatus = ({ payment: { status, reversed, payable } }: Shown) => (
   <>
-    <span class={`status ${STATUSES[status][1]}`}>{payable ? 'Not paid yet' : STATUSES[status][0]}</span>
-    {reversed > 0 && <small class="soft"> {number(reversed)} taken back</small>}
+    <span class={`status ${STATUSES[status][1]}`}>{payable ? words.notPaid : STATUSES[status][0]}</span>
+    {reversed > 0 && <small class="soft">{words.takenBack(number(reversed))}</small>}
   </>
 )
 
@@ -53,9 +57,9 @@ function Unpaid({ payment: { id, payable }, changed }: { payment: Payment; chang
     })
   return (
     <span class="row">
-      <a href={payable.url}>Continue</a>
-      <Action class="small quiet" busy={busy} busyText="Cancelling…" onClick={cancel}>
-        Cancel
+      <a href={payable.url}>{words.continue}</a>
+      <Action class="small quiet" busy={busy} busyText={words.cancelling} onClick={cancel}>
+        {t.frame.cancel}
       </Action>
       <ErrorMessage problem={problem} />
     </span>
@@ -63,17 +67,22 @@ function Unpaid({ payment: { id, payable }, changed }: { payment: Payment; chang
 }
 
 const columns = (changed: () => void): Column<Payment>[] => [
-  { header: 'Time', cell: (payment) => <Time iso={payment.createdAt} /> },
-  { header: 'Amount', right: true, class: 'digits', cell: (payment) => money(payment.amountMinor, payment.currency) },
-  { header: 'Credits', right: true, class: 'digits', cell: (payment) => number(creditsOf(payment)) },
-  { header: 'How', cell: (payment) => (payment.kind === 'auto' ? 'Automatic' : 'Checkout') },
-  { header: 'Status', cell: (payment) => <PaymentStatus payment={payment} /> },
+  { header: headers.time, cell: (payment) => <Time iso={payment.createdAt} /> },
   {
-    header: 'Receipt',
+    header: t.credits.columns.amount,
+    right: true,
+    class: 'digits',
+    cell: (payment) => money(payment.amountMinor, payment.currency),
+  },
+  { header: headers.credits, right: true, class: 'digits', cell: (payment) => number(creditsOf(payment)) },
+  { header: t.credits.columns.how, cell: (payment) => (payment.kind === 'auto' ? words.automatic : words.checkout) },
+  { header: headers.status, cell: (payment) => <PaymentStatus payment={payment} /> },
+  {
+    header: words.receipt,
     cell: (payment) =>
       payment.receiptUrl ? (
         <a href={payment.receiptUrl} target="_blank" rel="noreferrer">
-          Receipt
+          {words.receipt}
         </a>
       ) : (
         <Unpaid payment={payment} changed={changed} />
@@ -85,11 +94,11 @@ type Props = { payments: Loaded<Page<Payment>>; cursor: string | undefined; chan
 
 export const Payments = ({ payments, cursor, changed }: Props) => (
   <section class="panel">
-    <h2>Payments</h2>
-    <List of={payments} rows={3} empty={<Empty title="No payments yet">What you buy will appear here.</Empty>}>
+    <h2>{words.title}</h2>
+    <List of={payments} rows={3} empty={<Empty title={words.none}>{words.appear}</Empty>}>
       {(items) => (
         <Table
-          label="Payments"
+          label={words.title}
           testId="payments"
           columns={columns(changed)}
           rows={items}
@@ -98,9 +107,9 @@ export const Payments = ({ payments, cursor, changed }: Props) => (
       )}
     </List>
     <p class="pager">
-      {cursor && <a href="/credits">← Newest</a>}
+      {cursor && <a href="/credits">{t.frame.newest}</a>}
       {payments.data?.nextCursor && (
-        <a href={`/credits?payments=${encodeURIComponent(payments.data.nextCursor)}`}>Older →</a>
+        <a href={`/credits?payments=${encodeURIComponent(payments.data.nextCursor)}`}>{t.frame.older}</a>
       )}
     </p>
   </section>
@@ -143,11 +152,11 @@ export function Returned({ id, changed }: { id: string; changed: () => void }) {
     }
   }, [id, changed, looks])
   if (problem && !payment) {
-    return <ErrorMessage problem={problem.code === 'not_found' ? 'There is no such payment.' : problem} />
+    return <ErrorMessage problem={problem.code === 'not_found' ? words.noSuch : problem} />
   }
   return (
     <div class={payment?.status === 'paid' ? 'notice good' : 'notice'} role="status" data-testid="returned">
-      <p>{payment ? <Outcome payment={payment} /> : 'Checking your payment…'}</p>
+      <p>{payment ? <Outcome payment={payment} /> : words.checking}</p>
       {payment && <Unpaid payment={payment} changed={() => setLooks(looks + 1)} />}
     </div>
   )
@@ -160,36 +169,23 @@ function Outcome({ payment }: { payment: Payment }) {
     case 'paid':
       return (
         <>
-          <strong>Thank you. {price} paid,</strong> {gives} received.
+          <strong>{words.thanks(price)}</strong>
+          {words.received(gives)}
           {payment.receiptUrl && (
-            <>
-              {' '}
-              <a href={payment.receiptUrl} target="_blank" rel="noreferrer">
-                Receipt
-              </a>
-            </>
+            <a href={payment.receiptUrl} target="_blank" rel="noreferrer">
+              {words.receipt}
+            </a>
           )}
         </>
       )
     case 'expired':
-      return <>The payment of {price} was not made in time. Nothing was charged.</>
+      return <>{words.expired(price)}</>
     case 'failed':
-      return <>The payment of {price} failed. Nothing was charged; you can try again below.</>
+      return <>{words.failed(price)}</>
     case 'review':
-      return <>We have to check your payment of {price}. You will get its credits as soon as that is done.</>
+      return <>{words.review(price)}</>
     case 'created':
     case 'open':
-      if (payment.payable)
-        return (
-          <>
-            Nothing was paid yet: {price} for {gives}.
-          </>
-        )
-      return (
-        <>
-          Your payment of {price} is not confirmed yet. As soon as it is, you will get {gives} automatically. Some
-          payment methods take days.
-        </>
-      )
+      return <>{payment.payable ? words.unpaid(price, gives) : words.unconfirmed(price, gives)}</>
   }
 }

@@ -1,11 +1,14 @@
 /**
  * Codes that are worth credits.
  */
+import { t } from '../../language/language.ts'
 import { redeem } from '../../api/billing.ts'
 import { Action, Done } from '../../parts/basics.tsx'
 import { credits } from '../../parts/format.ts'
 import { Field, Form, FormError, useStaying } from '../../parts/forms.tsx'
 import { loadAccount } from '../../state/account.ts'
+
+const words = t.credits.redeem
 
 const ABOUT = { invalid_code: 'code', code_used: 'code' } as const
 
@@ -14,14 +17,14 @@ export function Redeem() {
   const submit = submits(async ({ code = '' }) => {
     const answer = await redeem(code.trim())
     void loadAccount()
-    return `${credits(answer.credits)} received. Your balance is ${credits(answer.balance)}.`
+    return words.done(credits(answer.credits), credits(answer.balance))
   })
   return (
     <section class="panel">
-      <h2>Redeem a code</h2>
+      <h2>{words.title}</h2>
       <Form form={form} class="finder" problem={problem} onSubmit={submit} about={ABOUT}>
         <Field
-          label="Code"
+          label={words.code}
           name="code"
           autoComplete="off"
           autoCapitalize="off"
@@ -29,8 +32,8 @@ export function Redeem() {
           maxLength={100}
           required
         />
-        <Action type="submit" busy={busy} busyText="Redeeming…">
-          Redeem
+        <Action type="submit" busy={busy} busyText={words.redeeming}>
+          {words.redeem}
         </Action>
         <FormError />
       </Form>

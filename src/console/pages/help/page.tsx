@@ -2,6 +2,7 @@
  * The guides: a list of them, and one.
  */
 import { useEffect, useMemo } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import { getModels } from '../../api/endpoints.ts'
 import { Empty, ErrorMessage, Loading, Page } from '../../parts/basics.tsx'
 import { Guide as GuideContext, Markdown } from '../../parts/markdown.tsx'
@@ -12,7 +13,7 @@ import { filledIn, getGuide, getGuides, guideHref } from '../../state/guides.ts'
 import { useLoad } from '../../state/load.ts'
 import { token } from '../../state/session.ts'
 
-const GROUPS: Record<Guide['group'], string> = { use: 'Use', operate: 'Operate' }
+const words = t.models
 
 /** The groups of guides, operators' last, and first for operators' eyes only where they are of use. */
 const groupsFor = (): Guide['group'][] => (account.value?.role === 'admin' ? ['operate', 'use'] : ['use', 'operate'])
@@ -23,11 +24,11 @@ export function HelpPage({ params: { folder, page } }: PageProps) {
   const guide = guides.data?.find((one) => one.name === name)
   return (
     <Page
-      title={guide?.title ?? 'Help'}
+      title={guide?.title ?? t.frame.page.help}
       aside={
         <span class="row">
-          {name !== '' && <a href="/help">All guides</a>}
-          <a href="/docs">API reference</a>
+          {name !== '' && <a href="/help">{words.allGuides}</a>}
+          <a href="/docs">{t.frame.page.reference}</a>
         </span>
       }
     >
@@ -40,8 +41,8 @@ export function HelpPage({ params: { folder, page } }: PageProps) {
         )
       ) : guides.data && !guide ? (
         <section class="panel">
-          <Empty title="There is no such guide">
-            <a href="/help">Show all guides</a>
+          <Empty title={words.noGuide}>
+            <a href="/help">{words.showGuides}</a>
           </Empty>
         </section>
       ) : (
@@ -52,22 +53,24 @@ export function HelpPage({ params: { folder, page } }: PageProps) {
 }
 
 const AllGuides = ({ guides }: { guides: Guide[] }) => (
-  <nav class="panel guides" aria-label="Guides">
+  <section class="panel guides" aria-label={words.guides}>
     {groupsFor().map((group) => (
-      <div key={group} role="group" aria-label={GROUPS[group]}>
-        <strong>{GROUPS[group]}</strong>
+      <div key={group}>
+        <h2>{words.groups[group]}</h2>
         <ul>
           {guides
             .filter((one) => one.group === group)
             .map(({ name, title }) => (
               <li key={name}>
-                <a href={`/help/${name}`}>{title}</a>
+                <a href={`/help/${name}`} lang="en">
+                  {title}
+                </a>
               </li>
             ))}
         </ul>
       </div>
     ))}
-  </nav>
+  </section>
 )
 
 function OneGuide({ name }: { name: string }) {
@@ -86,7 +89,7 @@ function OneGuide({ name }: { name: string }) {
       document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView()
   }, [text])
   return (
-    <article class="panel">
+    <article class="panel" lang="en">
       <ErrorMessage problem={page.problem} retry={page.reload} />
       {text === undefined ? (
         !page.problem && <Loading rows={14} />

@@ -2,6 +2,7 @@
  * What is done to a member: another role or budget, the end of the membership, or the owner's place.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Member, NewInvitation } from '../../api/organisations.ts'
 import { changeMember, makeOwner, removeMember } from '../../api/organisations.ts'
 
@@ -10,15 +11,15 @@ import { Confirm, Dialog } from '../../parts/dialogs.tsx'
 import { Choice, Form, PasswordField, Submit, Username, useSubmit } from '../../parts/forms.tsx'
 import { account, loadAccount } from '../../state/account.ts'
 
+const words = t.members
+
 type Role = NewInvitation['role']
 
 /** The roles that can be given, with what they may. */
 const ROLES: readonly (readonly [Role, string])[] = [
-  ['member', 'Member: own keys, calls and usage'],
-  ['admin', 'Admin: also members, everybody’s keys, credits, webhooks'],
+  ['member', words.roles.member],
+  ['admin', words.roles.admin],
 ]
-
-export const BUDGET_HINT = 'The most that calls with all keys of theirs may cost. Leave empty for no budget.'
 
 type ChangeProps = { member: Member; close: () => void; changed: (member: Member) => void }
 
@@ -35,11 +36,11 @@ export function ChangeMember({ member, close, changed }: ChangeProps) {
     close()
   })
   return (
-    <Dialog title={`Change ${member.displayName || member.email}`} close={close}>
+    <Dialog title={words.changeOne(member.displayName || member.email)} close={close}>
       <Form problem={problem} onSubmit={submit}>
         <RoleChoice role={member.role === 'admin' ? 'admin' : 'member'} />
-        <BudgetFields budget={member.budget} hint={BUDGET_HINT} />
-        <Submit foot busy={busy} busyText="Saving…" verb="Save member" />
+        <BudgetFields budget={member.budget} hint={words.budgetHint} />
+        <Submit foot busy={busy} busyText={t.settings.saving} verb={words.saveMember} />
       </Form>
     </Dialog>
   )
@@ -50,7 +51,7 @@ export function RoleChoice({ role }: { role: Role }) {
   const [chosen, setChosen] = useState<string>(role)
   return (
     <Choice
-      label="Role"
+      label={words.role}
       name="role"
       options={ROLES}
       value={chosen}
@@ -63,9 +64,9 @@ type RemoveProps = { member: Member; close: () => void; removed: () => void }
 
 export const RemoveMember = ({ member, close, removed }: RemoveProps) => (
   <Confirm
-    title={`Remove ${member.displayName || member.email}?`}
-    verb="Remove member"
-    busyText="Removing…"
+    title={words.removeTitle(member.displayName || member.email)}
+    verb={words.removeMember}
+    busyText={t.settings.removing}
     danger
     close={close}
     work={async () => {
@@ -73,7 +74,7 @@ export const RemoveMember = ({ member, close, removed }: RemoveProps) => (
       removed()
     }}
   >
-    Their keys of this organisation stop working at once. Calls already in progress will finish.
+    {words.removal}
   </Confirm>
 )
 
@@ -89,15 +90,12 @@ export function HandOver({ member, organisation, close, done }: HandOverProps) {
     close()
   })
   return (
-    <Dialog title={`Make ${member.displayName || member.email} the owner?`} close={close}>
+    <Dialog title={words.ownerTitle(member.displayName || member.email)} close={close}>
       <Form problem={problem} onSubmit={submit} about={{ wrong_password: 'password' }}>
-        <p>
-          {organisation} will be theirs, to delete or to hand over. You become an admin. Only they can make you the
-          owner again.
-        </p>
+        <p>{words.handOverHint(organisation)}</p>
         <Username of={account.value?.user.email} />
-        <PasswordField label="Your password" name="password" autoComplete="current-password" required />
-        <Submit class="danger" busy={busy} busyText="Handing over…" verb="Hand over" cancel={close} />
+        <PasswordField label={t.entrance.yourPassword} name="password" autoComplete="current-password" required />
+        <Submit class="danger" busy={busy} busyText={words.handingOver} verb={words.handOver} cancel={close} />
       </Form>
     </Dialog>
   )

@@ -2,6 +2,7 @@
  * The ways out of an organisation: a member ends their membership, its owner deletes it.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import { deleteOrganisation, leaveOrganisation } from '../../api/organisations.ts'
 
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
@@ -10,28 +11,30 @@ import { Check, Field, Form, PasswordField, Submit, Username, useSubmit } from '
 import { account } from '../../state/account.ts'
 import { forgetToken } from '../../state/session.ts'
 
+const words = t.members
+
 export function Leave({ name }: { name: string }) {
   const [asking, setAsking] = useState(false)
   return (
     <section class="panel">
-      <h2>Leave</h2>
-      <p>Your keys of this organisation stop working. Your personal account stays.</p>
+      <h2>{words.leave}</h2>
+      <p>{words.aboutLeave}</p>
       <button type="button" class="danger" onClick={() => setAsking(true)}>
-        Leave organisation…
+        {words.askLeave}
       </button>
       {asking && (
         <Confirm
-          title={`Leave ${name}?`}
-          verb="Leave"
-          busyText="Leaving…"
+          title={words.leaveTitle(name)}
+          verb={words.leave}
+          busyText={words.leaving}
           danger
           close={() => setAsking(false)}
           work={async () => {
             await leaveOrganisation()
-            forgetToken(`You have left ${name}. Sign in to use your own account.`)
+            forgetToken(words.left(name))
           }}
         >
-          Your keys are revoked, and you are signed out. Only an owner or admin can invite you again.
+          {words.leaveHint}
         </Confirm>
       )}
     </section>
@@ -44,13 +47,10 @@ export function DeleteOrganisation({ id, name }: Props) {
   const [asking, setAsking] = useState(false)
   return (
     <section class="panel">
-      <h2>Delete organisation</h2>
-      <p>
-        Its name, keys, memberships, card, pictures and videos are deleted. The records of calls, payments and credits
-        stay, without its name, because our books need them. To leave it to somebody else, make them the owner.
-      </p>
+      <h2>{words.delete}</h2>
+      <p>{words.aboutDelete}</p>
       <button type="button" class="danger" onClick={() => setAsking(true)}>
-        Delete organisation…
+        {words.askDelete}
       </button>
       {asking && <ConfirmDeletion id={id} name={name} close={() => setAsking(false)} />}
     </section>
@@ -65,38 +65,34 @@ function ConfirmDeletion({ id, name, close }: Props & { close: () => void }) {
   const conflict = problem?.message.includes('Give them up') ? 'giveUp' : undefined
   const submit = submits(async ({ name: typed = '', password = '', giveUp }) => {
     await deleteOrganisation(id, { name: typed.trim(), password, giveUpCredits: giveUp !== undefined })
-    forgetToken(`${name} has been deleted. Sign in to use your own account.`)
+    forgetToken(words.deleted(name))
   })
   return (
-    <Dialog title="Delete this organisation?" close={close}>
+    <Dialog title={words.deleteQuestion} close={close}>
       <Form problem={problem} onSubmit={submit} about={{ wrong_password: 'password', conflict }}>
         <ul>
-          <li>All its keys stop working at once, for every member.</li>
-          <li>You are signed out. This cannot be undone.</li>
-          {now.debt > 0 && <li>It owes {credits(now.debt)}. It can be deleted when that is repaid.</li>}
-          {now.running > 0 && <li>It has running calls. Wait until they have ended.</li>}
+          <li>{words.keysStop}</li>
+          <li>{words.forGood}</li>
+          {now.debt > 0 && <li>{words.debt(credits(now.debt))}</li>}
+          {now.running > 0 && <li>{words.running}</li>}
         </ul>
-        {now.credits > 0 && <Check name="giveUp">Give up the {credits(now.credits)} that are left</Check>}
+        {now.credits > 0 && <Check name="giveUp">{t.settings.end.giveUp(credits(now.credits))}</Check>}
         <Field
-          label="Name of the organisation"
+          label={words.organisationName}
           name="name"
           autoComplete="off"
           required
-          hint={
-            <>
-              Type <strong class="name">{name}</strong> to confirm.
-            </>
-          }
+          hint={t.settings.end.type(<strong class="name">{name}</strong>)}
         />
         <Username of={now.user.email} />
-        <PasswordField label="Your password" name="password" autoComplete="current-password" required />
+        <PasswordField label={t.entrance.yourPassword} name="password" autoComplete="current-password" required />
         <Submit
           class="danger"
           busy={busy}
-          busyText="Deleting…"
-          verb="Delete organisation"
+          busyText={t.settings.end.deleting}
+          verb={words.delete}
           cancel={close}
-          cancelText="Keep it"
+          cancelText={t.settings.end.keep}
         />
       </Form>
     </Dialog>

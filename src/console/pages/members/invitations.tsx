@@ -2,6 +2,7 @@
  * The invitations of an organisation, for its owner and admins.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Invitation } from '../../api/organisations.ts'
 import { getInvitations, invite, revokeInvitation } from '../../api/organisations.ts'
 import { Email, Empty, Time } from '../../parts/basics.tsx'
@@ -12,7 +13,9 @@ import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
-import { BUDGET_HINT, RoleChoice } from './change.tsx'
+import { RoleChoice } from './change.tsx'
+
+const words = t.members
 
 export function Invitations() {
   const invitations = useLoad('invitations', getInvitations)
@@ -26,15 +29,15 @@ export function Invitations() {
   return (
     <section class="panel">
       <div class="row between">
-        <h2>Invitations</h2>
+        <h2>{words.invitations}</h2>
         <button type="button" class="small" onClick={() => setInviting(true)}>
-          Invite somebody
+          {words.invite}
         </button>
       </div>
-      <List of={invitations} rows={2} empty={<Empty title="Nobody is invited">Invite somebody by e-mail.</Empty>}>
+      <List of={invitations} rows={2} empty={<Empty title={words.nobody}>{words.byEmail}</Empty>}>
         {(items) => (
           <Table
-            label="Invitations"
+            label={words.invitations}
             columns={[...COLUMNS, revocation(setRevoking)]}
             rows={items}
             keyOf={({ id }) => id}
@@ -44,9 +47,9 @@ export function Invitations() {
       {inviting && <Invite close={() => setInviting(false)} made={put} />}
       {revoking && (
         <Confirm
-          title="Revoke this invitation?"
-          verb="Revoke invitation"
-          busyText="Revoking…"
+          title={words.revokeTitle}
+          verb={words.revokeInvitation}
+          busyText={t.keys.revoking}
           danger
           close={() => setRevoking(null)}
           work={async () => {
@@ -54,7 +57,7 @@ export function Invitations() {
             drop(revoking)
           }}
         >
-          The link that {revoking.email} was sent stops working.
+          {words.revocation(revoking.email)}
         </Confirm>
       )}
     </section>
@@ -62,25 +65,28 @@ export function Invitations() {
 }
 
 const COLUMNS: Column<Invitation>[] = [
-  { header: 'Address', cell: ({ email }) => <Email address={email} /> },
-  { header: 'Role', cell: ({ role }) => role },
-  { header: 'Budget', cell: ({ budget }) => (budget ? budgetText(budget) : <span class="soft">none</span>) },
-  { header: 'Invited by', cell: ({ invitedBy }) => <Email address={invitedBy} /> },
-  { header: 'Expires', cell: ({ expiresAt }) => <Time iso={expiresAt} /> },
+  { header: words.address, cell: ({ email }) => <Email address={email} /> },
+  { header: words.role, cell: ({ role }) => t.frame.roles[role] },
+  {
+    header: t.keys.columns.budget,
+    cell: ({ budget }) => (budget ? budgetText(budget) : <span class="soft">{t.overview.budget.none}</span>),
+  },
+  { header: words.invitedBy, cell: ({ invitedBy }) => <Email address={invitedBy} /> },
+  { header: words.expires, cell: ({ expiresAt }) => <Time iso={expiresAt} /> },
 ]
 
 const revocation = (revoke: (invitation: Invitation) => void): Column<Invitation> => ({
-  header: 'Revoke',
+  header: t.keys.revoke,
   hidden: true,
   right: true,
   cell: (invitation) => (
     <button
       type="button"
       class="small danger"
-      aria-label={`Revoke the invitation of ${invitation.email}`}
+      aria-label={words.revokeOne(invitation.email)}
       onClick={() => revoke(invitation)}
     >
-      Revoke
+      {t.keys.revoke}
     </button>
   ),
 })
@@ -92,20 +98,20 @@ function Invite({ close, made }: { close: () => void; made: (invitation: Invitat
     close()
   })
   return (
-    <Dialog title="Invite somebody" close={close}>
+    <Dialog title={words.invite} close={close}>
       <Form problem={problem} onSubmit={submit} about={{ invalid_email: 'email', already_member: 'email' }}>
         <Field
-          label="E-mail address"
+          label={t.entrance.email}
           name="email"
           type="email"
           required
           autoFocus
           autoComplete="off"
-          hint="They get a link that works once, within 7 days, and for this address alone."
+          hint={words.inviteHint}
         />
         <RoleChoice role="member" />
-        <BudgetFields budget={null} hint={BUDGET_HINT} />
-        <Submit foot busy={busy} busyText="Inviting…" verb="Send invitation" />
+        <BudgetFields budget={null} hint={words.budgetHint} />
+        <Submit foot busy={busy} busyText={words.inviting} verb={words.send} />
       </Form>
     </Dialog>
   )

@@ -2,6 +2,7 @@
  * The members of an organisation: who may act for it, what they may do and spend, and whom it has invited.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Member } from '../../api/organisations.ts'
 import { getMembers } from '../../api/organisations.ts'
 import { Email, Empty, Loading, Page, Time } from '../../parts/basics.tsx'
@@ -17,6 +18,8 @@ import { ChangeMember, HandOver, RemoveMember } from './change.tsx'
 import { DeleteOrganisation, Leave } from './end.tsx'
 import { Invitations } from './invitations.tsx'
 
+const words = t.members
+
 export function MembersPage() {
   const now = account.value
   if (!now) return <Loading rows={8} />
@@ -27,13 +30,11 @@ export function MembersPage() {
 function NoMembers() {
   const [founding, setFounding] = useState(false)
   return (
-    <Page title="Members">
+    <Page title={t.frame.page.members}>
       <section class="panel">
-        <Empty title="Your personal account is yours alone">
-          Several people can use an organisation, which has credits of its own.
-        </Empty>
+        <Empty title={words.personal}>{words.aboutShared}</Empty>
         <button type="button" onClick={() => setFounding(true)}>
-          New organisation
+          {t.frame.newOrganisation}
         </button>
       </section>
       {founding && <NewOrganisation close={() => setFounding(false)} />}
@@ -52,17 +53,14 @@ function Members({ organisation: { id, name, role }, email }: Props) {
   const manages = role !== 'member'
   const close = (): void => setDoing(null)
   return (
-    <Page title="Members">
-      <p class="soft">
-        {manages ? 'Who can use' : 'Your membership of'} <strong class="name">{name}</strong>. Calls are paid for with
-        its credits.
-      </p>
+    <Page title={t.frame.page.members}>
+      <p class="soft">{words.about(manages, <strong class="name">{name}</strong>)}</p>
       <section class="panel">
-        <h2>{manages ? 'Members' : 'You'}</h2>
+        <h2>{manages ? t.frame.page.members : words.you}</h2>
         <List of={members} rows={3} empty={null}>
           {(items) => (
             <Table
-              label="Members"
+              label={t.frame.page.members}
               columns={[...COLUMNS, ...(manages ? [actionsOf({ role, email, act: setDoing })] : [])]}
               rows={items}
               keyOf={(member) => member.id}
@@ -98,7 +96,7 @@ function Members({ organisation: { id, name, role }, email }: Props) {
 
 const COLUMNS: Column<Member>[] = [
   {
-    header: 'Member',
+    header: t.keys.columns.member,
     sortBy: ({ displayName, email }) => displayName || email,
     cell: ({ email, displayName }) => (
       <span>
@@ -114,9 +112,13 @@ const COLUMNS: Column<Member>[] = [
       </span>
     ),
   },
-  { header: 'Role', sortBy: ({ role }) => role, cell: ({ role }) => role },
-  { header: 'Budget', sortBy: ({ budget }) => budget?.remaining, cell: (member) => <BudgetOf member={member} /> },
-  { header: 'Joined', sortBy: ({ joinedAt }) => joinedAt, cell: ({ joinedAt }) => <Time iso={joinedAt} /> },
+  { header: words.role, sortBy: ({ role }) => role, cell: ({ role }) => t.frame.roles[role] },
+  {
+    header: t.keys.columns.budget,
+    sortBy: ({ budget }) => budget?.remaining,
+    cell: (member) => <BudgetOf member={member} />,
+  },
+  { header: words.joined, sortBy: ({ joinedAt }) => joinedAt, cell: ({ joinedAt }) => <Time iso={joinedAt} /> },
 ]
 
 /** What is used of a member's budget, what is left, and until when. */
@@ -125,14 +127,8 @@ const BudgetOf = ({ member: { budget } }: { member: Member }) => (
     <BudgetMeter budget={budget} />
     {budget && budget.remaining > 0 && (
       <small class="soft">
-        {' '}
-        {number(budget.remaining)} left
-        {budget.resetsAt && (
-          <>
-            {' '}
-            until <Time iso={budget.resetsAt} />
-          </>
-        )}
+        {words.budgetLeft(number(budget.remaining))}
+        {budget.resetsAt && words.until(<Time iso={budget.resetsAt} />)}
       </small>
     )}
   </span>
@@ -142,7 +138,7 @@ type ActionsProps = { role: Member['role']; email: string; act: (doing: Doing) =
 
 /** What owner and admins can do to others. The owner's place is given away by themselves alone. */
 const actionsOf = ({ role, email, act }: ActionsProps): Column<Member> => ({
-  header: 'Actions',
+  header: words.actions,
   hidden: true,
   right: true,
   cell: (member) => {
@@ -154,9 +150,9 @@ const actionsOf = ({ role, email, act }: ActionsProps): Column<Member> => ({
     )
     return (
       <span class="row">
-        {button('Change', 'change', 'quiet', `Change ${member.email}`)}
-        {role === 'owner' && button('Make owner', 'hand over', 'quiet', `Make owner: ${member.email}`)}
-        {member.email !== email && button('Remove', 'remove', 'danger', `Remove ${member.email}`)}
+        {button(words.change, 'change', 'quiet', words.changeOne(member.email))}
+        {role === 'owner' && button(words.makeOwner, 'hand over', 'quiet', words.makeOwnerOne(member.email))}
+        {member.email !== email && button(words.remove, 'remove', 'danger', words.removeOne(member.email))}
       </span>
     )
   },

@@ -2,6 +2,7 @@
  * Giving credits to an account, and taking them back.
  */
 import { useRef, useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import { problemOf } from '../../api/client.ts'
 import type { GrantFields } from '../../api/operator.ts'
 import { giveCredits, takeCredits } from '../../api/operator.ts'
@@ -9,12 +10,11 @@ import { Done } from '../../parts/basics.tsx'
 import { credits } from '../../parts/format.ts'
 import { Choice, Field, Form, Submit, useStaying } from '../../parts/forms.tsx'
 
+const words = t.accounts
+
 /** The first is what is granted unless another is chosen: a purchase counts as sold, and nothing else does. */
-const ORIGINS = [
-  ['bonus', 'Bonus'],
-  ['purchase', 'Purchase'],
-  ['adjustment', 'Adjustment'],
-] as const
+const { bonus, purchase, adjustment } = t.words.origins
+const ORIGINS = Object.entries({ bonus, purchase, adjustment })
 
 type Props = { id: string; label: string; done: () => void }
 
@@ -28,17 +28,17 @@ export function GiveCredits({ id, label, done }: Props) {
       ...(expiresAt && { expiresAt }),
     })
     done()
-    return `Granted. The balance of ${label} is ${credits(answer.credits)}.`
+    return words.granted(label, credits(answer.credits))
   })
   return (
     <section class="panel">
-      <h2>Grant credits</h2>
+      <h2>{words.grantCredits}</h2>
       <Form form={form} problem={problem} onSubmit={submit}>
-        <Field label="Amount" name="amount" type="number" min={1} step={1} required />
-        <Choice label="Origin" name="origin" options={ORIGINS} />
-        <Field label="Note" name="note" maxLength={200} hint="The reason. The customer sees it in the ledger." />
-        <Field label="Expires (optional, UTC)" name="expiresAt" type="date" />
-        <Submit busy={busy} busyText="Granting…" verb="Grant" />
+        <Field label={words.amount} name="amount" type="number" min={1} step={1} required />
+        <Choice label={words.origin} name="origin" options={ORIGINS} />
+        <Field label={words.note} name="note" maxLength={200} hint={words.noteHint} />
+        <Field label={words.expiresOptional} name="expiresAt" type="date" />
+        <Submit busy={busy} busyText={words.granting} verb={words.grant} />
         <Done text={outcome} />
       </Form>
     </section>
@@ -58,11 +58,11 @@ export function TakeCredits({ id, label, done }: Props) {
     const body = { amount: Number(amount), reason, mayOwe: mayOwe !== undefined, idempotencyKey: key.current }
     try {
       const { taken, owed, credits: left } = await takeCredits(id, body)
-      const rest = owed > 0 ? `, and ${credits(owed)} became debt` : ''
+
       key.current = newKey()
       setMayAsk(false)
       done()
-      return `Deducted ${credits(taken)}${rest}. The balance of ${label} is ${credits(left)}.`
+      return words.deducted(credits(taken), owed > 0 ? credits(owed) : null, label, credits(left))
     } catch (thrown) {
       const { code } = problemOf(thrown)
       if (code === 'credits_spent') setMayAsk(true)
@@ -73,17 +73,17 @@ export function TakeCredits({ id, label, done }: Props) {
   })
   return (
     <section class="panel">
-      <h2>Deduct credits</h2>
+      <h2>{words.deductCredits}</h2>
       <Form form={form} problem={problem} onSubmit={submit} about={{ credits_spent: 'amount' }}>
-        <Field label="Amount" name="amount" type="number" min={1} step={1} required />
-        <Field label="Reason" name="reason" maxLength={200} required hint="The customer sees it in the ledger." />
+        <Field label={words.amount} name="amount" type="number" min={1} step={1} required />
+        <Field label={words.reason} name="reason" maxLength={200} required hint={words.reasonHint} />
         {mayAsk && (
           <label class="check">
             <input type="checkbox" name="mayOwe" value="yes" />
-            Let credits that are already spent become debt
+            {words.mayOwe}
           </label>
         )}
-        <Submit class="danger" busy={busy} busyText="Deducting…" verb="Deduct" />
+        <Submit class="danger" busy={busy} busyText={words.deducting} verb={words.deduct} />
         <Done text={outcome} />
       </Form>
     </section>

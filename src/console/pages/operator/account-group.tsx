@@ -2,12 +2,15 @@
  * The group of the catalogue that an account is in, and another one for it.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { OperatedAccount } from '../../api/operator.ts'
 import { setAccountGroup } from '../../api/operator.ts'
 
 import { Dialog } from '../../parts/dialogs.tsx'
 import { Choice, Form, Submit, useSubmit } from '../../parts/forms.tsx'
 import { isOwnAccount } from '../../state/account.ts'
+
+const words = t.accounts
 
 type Props = { account: OperatedAccount; groups: readonly string[]; changed: () => void }
 
@@ -17,12 +20,12 @@ export function GroupOf({ account, groups, changed }: Props) {
   if (groups.length === 0 && account.group === null) return null
   return (
     <div>
-      <dt>Group</dt>
+      <dt>{words.group}</dt>
       <dd data-testid="account-group">
-        {account.group ?? 'none'}{' '}
+        {account.group ?? t.overview.budget.none}{' '}
         {!isOwnAccount(account.id) && (
           <button type="button" class="small quiet" onClick={() => setAsking(true)}>
-            Change group
+            {words.changeGroup}
           </button>
         )}
       </dd>
@@ -38,13 +41,13 @@ function Regroup({ account, groups, changed, close }: Props & { close: () => voi
     close()
     changed()
   })
-  const options = [['', 'none'] as const, ...groups.map((name) => [name, name] as const)]
+  const options = [['', t.overview.budget.none] as const, ...groups.map((name) => [name, name] as const)]
   return (
-    <Dialog title={`Group of ${account.name || account.email}`} close={close}>
-      <p>Its next call is served at the prices, with the models and within the limits of the group.</p>
+    <Dialog title={words.groupOf(account.name || account.email)} close={close}>
+      <p>{words.aboutGroup}</p>
       <Form problem={problem} onSubmit={submit}>
-        <Choice label="Group" name="group" options={options} value={account.group ?? ''} />
-        <Submit busy={busy} busyText="Saving…" verb="Save" />
+        <Choice label={words.group} name="group" options={options} value={account.group ?? ''} />
+        <Submit busy={busy} busyText={t.settings.saving} verb={t.settings.save} />
       </Form>
     </Dialog>
   )

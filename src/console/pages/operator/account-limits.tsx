@@ -1,15 +1,18 @@
 /**
  * The limits of an account: its own, where operators have set them.
  */
+import { t } from '../../language/language.ts'
 import type { AccountLimits, OperatedAccount } from '../../api/operator.ts'
 import { limitAccount } from '../../api/operator.ts'
 import { Done } from '../../parts/basics.tsx'
 import { Field, Form, Submit, useStaying } from '../../parts/forms.tsx'
 
+const words = t.accounts
+
 const FIELDS = [
-  ['rateLimit', 'Requests per minute', 'Leave empty for the usual limit.'],
-  ['maxOutstanding', 'Calls at once', 'Leave empty for the usual limit.'],
-  ['tokensPerMinute', 'Tokens per minute', 'Leave empty for no limit.'],
+  ['rateLimit', t.keys.rate, words.usualLimit],
+  ['maxOutstanding', t.keys.atOnce, words.usualLimit],
+  ['tokensPerMinute', t.keys.tokens, words.noLimit],
 ] as const
 
 const textOf = (limit: number | null): string => (limit === null ? '' : String(limit))
@@ -29,11 +32,11 @@ export function LimitAccount({ account: { id, limits }, done }: { account: Opera
   const submit = submits(async (texts) => {
     await limitAccount(id, changesOf(texts, limits))
     done()
-    return 'Saved. They hold from the next request on.'
+    return words.savedNext
   })
   return (
     <section class="panel">
-      <h2>Limits</h2>
+      <h2>{t.keys.limits}</h2>
       <Form problem={problem} onSubmit={submit}>
         {FIELDS.map(([name, label, hint]) => (
           <Field
@@ -46,7 +49,7 @@ export function LimitAccount({ account: { id, limits }, done }: { account: Opera
             hint={hint}
           />
         ))}
-        <Submit busy={busy} busyText="Saving…" verb="Save limits" />
+        <Submit busy={busy} busyText={t.settings.saving} verb={t.keys.saveLimits} />
         <Done text={outcome} />
       </Form>
     </section>

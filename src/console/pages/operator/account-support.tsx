@@ -2,6 +2,7 @@
  * What the owner of an account sees of it, for operators who help them: sessions, ledger and payments.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { LedgerEntry, Session } from '../../api/endpoints.ts'
 import { endSessionOf, endSessionsOf, getLedgerOf, getSessionsOf } from '../../api/operator.ts'
 import { searchPayments } from '../../api/operator-billing.ts'
@@ -16,11 +17,13 @@ import { useLoad } from '../../state/load.ts'
 import { LedgerTable } from '../credits/ledger.tsx'
 import { PaymentTable } from './payments.tsx'
 
+const words = t.accounts
+
 const SESSION_COLUMNS: Column<Session>[] = [
-  { header: 'Device', cell: ({ userAgent }) => <span title={userAgent}>{deviceName(userAgent)}</span> },
-  { header: 'Address', class: 'digits', cell: ({ ip }) => ip },
-  { header: 'Signed in', cell: ({ createdAt }) => <Time iso={createdAt} /> },
-  { header: 'Last seen', cell: ({ lastSeenAt }) => <Time iso={lastSeenAt} /> },
+  { header: words.device, cell: ({ userAgent }) => <span title={userAgent}>{deviceName(userAgent)}</span> },
+  { header: words.address, class: 'digits', cell: ({ ip }) => ip },
+  { header: words.signedIn, cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  { header: words.lastSeen, cell: ({ lastSeenAt }) => <Time iso={lastSeenAt} /> },
 ]
 
 type Props = { id: string; email: string; changed: () => void }
@@ -30,33 +33,38 @@ export function SessionsOf({ id, email, changed }: Props) {
   const sessions = useLoad(`sessions of ${id}`, () => getSessionsOf(id))
   const [asking, setAsking] = useState<Session | 'all' | null>(null)
   const ending: Column<Session> = {
-    header: 'End',
+    header: words.end,
     hidden: true,
     right: true,
     cell: (session) => (
       <button
         type="button"
         class="small danger"
-        aria-label={`End the session of ${deviceName(session.userAgent)}`}
+        aria-label={words.endOne(deviceName(session.userAgent))}
         onClick={() => setAsking(session)}
       >
-        End
+        {words.end}
       </button>
     ),
   }
   return (
     <section class="panel">
       <div class="row between">
-        <h2>Sessions</h2>
+        <h2>{t.settings.sessions.title}</h2>
         {(sessions.data?.data.length ?? 0) > 1 && (
           <button type="button" class="small danger" onClick={() => setAsking('all')}>
-            End all sessions
+            {words.endAll}
           </button>
         )}
       </div>
-      <List of={sessions} rows={2} empty={<Empty title="Not signed in anywhere" />}>
+      <List of={sessions} rows={2} empty={<Empty title={words.notSignedIn} />}>
         {(items) => (
-          <Table label="Sessions" columns={[...SESSION_COLUMNS, ending]} rows={items} keyOf={(session) => session.id} />
+          <Table
+            label={t.settings.sessions.title}
+            columns={[...SESSION_COLUMNS, ending]}
+            rows={items}
+            keyOf={(session) => session.id}
+          />
         )}
       </List>
       {asking && (
@@ -86,9 +94,9 @@ function EndSession({ of: { id, email }, session, close, ended }: EndProps) {
   const all = session === 'all'
   return (
     <Confirm
-      title={all ? `Sign ${email} out everywhere?` : `Sign ${email} out of ${deviceName(session.userAgent)}?`}
-      verb={all ? 'End all sessions' : 'End session'}
-      busyText="Ending…"
+      title={all ? words.endAllTitle(email) : words.endTitle(email, deviceName(session.userAgent))}
+      verb={all ? words.endAll : words.endSession}
+      busyText={words.ending}
       danger
       close={close}
       work={async () => {
@@ -96,7 +104,7 @@ function EndSession({ of: { id, email }, session, close, ended }: EndProps) {
         ended()
       }}
     >
-      They can sign in again with their password. Their keys keep working.
+      {words.signInAgain}
     </Confirm>
   )
 }
@@ -116,15 +124,15 @@ export function LedgerOf({ id, version }: { id: string; version: string }) {
     })
   return (
     <section class="panel">
-      <h2>Ledger</h2>
-      <List of={newest} rows={6} empty={<Empty title="No entries yet" />}>
+      <h2>{t.credits.ledger}</h2>
+      <List of={newest} rows={6} empty={<Empty title={t.credits.noEntries} />}>
         {(items) => <LedgerTable entries={[...items, ...(older?.entries ?? [])]} callHref={callHref} />}
       </List>
       <ErrorMessage problem={problem} />
       {next && (
         <p class="pager">
-          <Action class="small quiet" busy={busy} busyText="Loading…" onClick={more}>
-            Older entries
+          <Action class="small quiet" busy={busy} busyText={words.loading} onClick={more}>
+            {words.older}
           </Action>
         </p>
       )}
@@ -136,13 +144,13 @@ export function PaymentsOf({ id }: { id: string }) {
   const payments = useLoad(`payments of ${id}`, () => searchPayments({ search: id }))
   return (
     <section class="panel">
-      <h2>Payments</h2>
-      <List of={payments} rows={3} empty={<Empty title="No payments yet" />}>
+      <h2>{t.credits.payments.title}</h2>
+      <List of={payments} rows={3} empty={<Empty title={t.credits.payments.none} />}>
         {(items) => <PaymentTable payments={items} />}
       </List>
       {payments.data?.nextCursor && (
         <p class="pager">
-          <a href={`/operator/payments?search=${id}`}>All payments →</a>
+          <a href={`/operator/payments?search=${id}`}>{words.allPayments}</a>
         </p>
       )}
     </section>

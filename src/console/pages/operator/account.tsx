@@ -2,6 +2,7 @@
  * One account, and what an operator can do to it.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { AccountDetails, OperatedAccount } from '../../api/operator.ts'
 import { getAccountDetails, setAccountStatus } from '../../api/operator.ts'
 import { AccountName, Empty, ErrorMessage, Fact, Loading, Time } from '../../parts/basics.tsx'
@@ -19,6 +20,8 @@ import { Standing } from './accounts.tsx'
 import { GroupOf } from './account-group.tsx'
 import { KeysOf } from './keys.tsx'
 import { ActionTable } from './actions.tsx'
+
+const words = t.accounts
 
 export function AccountSection({ id }: { id: string }) {
   const file = useLoad(`account ${id}`, () => getAccountDetails(id))
@@ -43,20 +46,16 @@ export function AccountSection({ id }: { id: string }) {
       <LimitAccount account={account} done={file.reload} />
       <section class="panel">
         <h2>
-          What operators changed{' '}
+          {words.changed}{' '}
           <a class="more" href={`/operator/actions?account=${id}`}>
-            Include views
+            {words.includeViews}
           </a>
         </h2>
-        {actions.length === 0 ? (
-          <Empty title="No operator has changed this account yet" />
-        ) : (
-          <ActionTable actions={actions} ofOne />
-        )}
+        {actions.length === 0 ? <Empty title={words.noChange} /> : <ActionTable actions={actions} ofOne />}
       </section>
       <section class="panel">
-        <h2>Grants</h2>
-        {grants.length === 0 ? <Empty title="No credits yet" /> : <GrantTable grants={grants} />}
+        <h2>{t.credits.grants}</h2>
+        {grants.length === 0 ? <Empty title={t.credits.noCredits} /> : <GrantTable grants={grants} />}
       </section>
       <LedgerOf key={`${account.credits} ${debt}`} id={id} version={`${account.credits} ${debt}`} />
       {buying()?.provider && <PaymentsOf id={id} />}
@@ -64,13 +63,13 @@ export function AccountSection({ id }: { id: string }) {
       <SessionsOf id={id} email={email} changed={file.reload} />
       <section class="panel">
         <h2>
-          Latest calls{' '}
+          {t.overview.latest}{' '}
           <a class="more" href={`/operator/calls?account=${id}`}>
-            All calls
+            {t.overview.allCalls}
           </a>
         </h2>
         {calls.length === 0 ? (
-          <Empty title="No calls yet" />
+          <Empty title={t.overview.none} />
         ) : (
           <CallTable calls={calls} href={(call) => `/operator/calls/${call}`} />
         )}
@@ -95,31 +94,29 @@ function Head({ file: { account, groups, held, openCalls, debt }, reload }: Head
         </h2>
         {!isOwnAccount(account.id) && (
           <button type="button" class={verb === 'suspend' ? 'small danger' : 'small'} onClick={() => setAsking(true)}>
-            {verb === 'suspend' ? 'Suspend' : 'Activate'}
+            {verb === 'suspend' ? words.suspend : words.activate}
           </button>
         )}
       </div>
       <dl class="facts">
-        <Fact name="Status">
+        <Fact name={words.status}>
           <Standing account={account} />
         </Fact>
-        <Fact name="Balance" testId="account-balance">
+        <Fact name={t.overview.tiles.balance} testId="account-balance">
           {credits(account.credits)}
         </Fact>
         {debt > 0 && (
-          <Fact name="Debt" testId="account-debt">
-            {credits(debt)}, repaid by the next grant
+          <Fact name={words.debt} testId="account-debt">
+            {words.repaid(credits(debt))}
           </Fact>
         )}
-        <Fact name="Held">
-          {held === 0 && openCalls === 0 ? 'nothing' : `${credits(held)}, ${counted(openCalls, 'call')} running`}
+        <Fact name={words.held}>
+          {held === 0 && openCalls === 0 ? words.nothing : words.heldBy(credits(held), counted(openCalls, 'call'))}
         </Fact>
         <GroupOf account={account} groups={groups} changed={reload} />
-        <Fact name="Name">{account.name || account.displayName || 'none'}</Fact>
-        <Fact name="Kind">
-          {account.kind === 'organisation' ? 'Organisation; the address is its owner’s' : 'Personal'}
-        </Fact>
-        <Fact name="Joined">
+        <Fact name={t.frame.name}>{account.name || account.displayName || t.overview.budget.none}</Fact>
+        <Fact name={t.models.kind}>{account.kind === 'organisation' ? words.organisation : words.personal}</Fact>
+        <Fact name={t.members.joined}>
           <Time iso={account.createdAt} />
         </Fact>
         <Fact name="ID" long>
@@ -135,9 +132,9 @@ type AskProps = { account: OperatedAccount; verb: 'suspend' | 'activate'; close:
 
 const Ask = ({ account, verb, close, done }: AskProps) => (
   <Confirm
-    title={`${verb === 'suspend' ? 'Suspend' : 'Activate'} ${labelOf(account)}?`}
-    verb={verb === 'suspend' ? 'Suspend account' : 'Activate account'}
-    busyText="Saving…"
+    title={(verb === 'suspend' ? words.suspendTitle : words.activateTitle)(labelOf(account))}
+    verb={verb === 'suspend' ? words.suspendAccount : words.activateAccount}
+    busyText={t.settings.saving}
     danger={verb === 'suspend'}
     close={close}
     work={async () => {
@@ -145,8 +142,6 @@ const Ask = ({ account, verb, close, done }: AskProps) => (
       done()
     }}
   >
-    {verb === 'suspend'
-      ? 'Its sessions end now and its keys are refused. Calls in progress will finish. You can activate it again.'
-      : 'It can sign in and make calls again.'}
+    {verb === 'suspend' ? words.suspension : words.activation}
   </Confirm>
 )

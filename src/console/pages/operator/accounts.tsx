@@ -2,6 +2,7 @@
  * Finding accounts.
  */
 import { useLocation } from 'preact-iso'
+import { t } from '../../language/language.ts'
 import { searchAccounts } from '../../api/operator.ts'
 import type { ListedAccount, OperatedAccount } from '../../api/operator.ts'
 import { AccountLink, Amount, Empty, Time } from '../../parts/basics.tsx'
@@ -12,23 +13,13 @@ import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
 
+const words = t.accounts
+
 const PATH = '/operator/accounts'
 
-const SORTS = [
-  ['newest', 'Newest first'],
-  ['oldest', 'Oldest first'],
-  ['lastCall', 'Last call'],
-  ['credits', 'Balance'],
-  ['debt', 'Debt'],
-  ['email', 'Address'],
-] as const
+const SORTS = Object.entries(words.sorts)
 
-const STANDINGS = [
-  ['', 'All accounts'],
-  ['debt', 'In debt'],
-  ['suspended', 'Suspended'],
-  ['unverified', 'Not verified'],
-] as const
+const STANDINGS = Object.entries(words.standings)
 
 export function AccountsSection({ query }: { query: Record<string, string> }) {
   const { route } = useLocation()
@@ -44,23 +35,23 @@ export function AccountsSection({ query }: { query: Record<string, string> }) {
       <form class="finder" onSubmit={(event) => set({ search: fieldsOf(event)['search']?.trim() })}>
         <Field
           key={search}
-          label="Find an account"
+          label={words.findAccount}
           name="search"
           type="search"
           defaultValue={search}
-          hint="Part of its e-mail address, of an organisation’s name, or its ID."
+          hint={words.findHint}
           maxLength={254}
         />
-        <button type="submit">Find</button>
+        <button type="submit">{words.find}</button>
       </form>
       <div class="filters">
-        <Choice label="Show" options={STANDINGS} value={standing ?? ''} onChange={chosen('standing')} />
-        <Choice label="Sort by" options={SORTS} value={sort ?? 'newest'} onChange={chosen('sort')} />
+        <Choice label={t.frame.show} options={STANDINGS} value={standing ?? ''} onChange={chosen('standing')} />
+        <Choice label={words.sortBy} options={SORTS} value={sort ?? 'newest'} onChange={chosen('sort')} />
       </div>
-      <List of={accounts} empty={<Empty title="No matching accounts">Search for a shorter part of the address.</Empty>}>
+      <List of={accounts} empty={<Empty title={words.noMatch}>{words.shorter}</Empty>}>
         {(items) => <AccountTable accounts={items} />}
       </List>
-      <Pager path={PATH} query={query} next={next} words={['← First page', 'Next page →']} />
+      <Pager path={PATH} query={query} next={next} words={[words.firstPage, words.nextPage]} />
     </section>
   )
 }
@@ -68,36 +59,36 @@ export function AccountsSection({ query }: { query: Record<string, string> }) {
 export const Standing = ({ account }: { account: OperatedAccount }) => (
   <>
     <span class={`status ${account.status === 'active' ? 'succeeded' : 'failed'}`}>
-      {account.status === 'active' ? 'Active' : 'Suspended'}
+      {account.status === 'active' ? words.active : words.suspended}
     </span>
-    {account.role === 'admin' && <small class="soft"> operator</small>}
+    {account.role === 'admin' && <small class="soft">{words.operator}</small>}
     {account.group !== null && <small class="soft"> {account.group}</small>}
-    {!account.emailVerified && <small class="soft"> not verified</small>}
+    {!account.emailVerified && <small class="soft">{words.notVerified}</small>}
   </>
 )
 
 const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
   {
-    header: 'Account',
+    header: words.account,
     orders: [['email', 'ascending']],
     cell: (account) => <AccountLink id={account.id} email={account.email} name={account.name} />,
   },
-  { header: 'Name', cell: ({ displayName }) => displayName },
-  { header: 'Status', cell: (account) => <Standing account={account} /> },
+  { header: t.frame.name, cell: ({ displayName }) => displayName },
+  { header: words.status, cell: (account) => <Standing account={account} /> },
   {
-    header: 'Credits',
+    header: t.frame.page.credits,
     right: true,
     orders: [['credits', 'descending']],
     cell: (account) => <Amount value={account.credits} />,
   },
   {
-    header: 'Debt',
+    header: words.debt,
     right: true,
     orders: [['debt', 'descending']],
     cell: ({ debt }) => (debt > 0 ? <Amount value={debt} /> : ''),
   },
   {
-    header: 'Last call',
+    header: words.lastCall,
     orders: [['lastCall', 'descending']],
     cell: ({ id, lastCallAt }) =>
       lastCallAt ? (
@@ -105,11 +96,11 @@ const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
           <Time iso={lastCallAt} />
         </a>
       ) : (
-        'never'
+        words.never
       ),
   },
   {
-    header: 'Joined',
+    header: t.members.joined,
     orders: [
       ['newest', 'descending'],
       ['oldest', 'ascending'],
@@ -119,5 +110,5 @@ const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
 ]
 
 const AccountTable = ({ accounts }: { accounts: ListedAccount[] }) => (
-  <Table label="Accounts" columns={ACCOUNT_COLUMNS} rows={accounts} keyOf={(account) => account.id} />
+  <Table label={t.frame.accounts} columns={ACCOUNT_COLUMNS} rows={accounts} keyOf={(account) => account.id} />
 )

@@ -1,23 +1,26 @@
 /**
  * How the upstreams were asked for a call, for operators.
  */
+import { t } from '../../language/language.ts'
 import type { Attempt, UpstreamReport } from '../../api/operator.ts'
 import { Time } from '../../parts/basics.tsx'
 import { datedClock, duration } from '../../parts/format.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 
+const words = t.operator
+
 /** What is known of each request, after when it was sent. */
 const ANSWERED: Column<Attempt>[] = [
-  { header: 'Upstream', cell: ({ upstream }) => upstream },
-  { header: 'Key', cell: ({ key }) => key ?? 'none' },
-  { header: 'Answer', cell: ({ status }) => (status === null ? 'no answer' : `HTTP ${status}`) },
-  { header: 'Took', right: true, class: 'digits', cell: ({ ms }) => duration(ms) },
-  { header: 'Error', class: 'wrap', cell: ({ error }) => error },
+  { header: words.upstream, cell: ({ upstream }) => upstream },
+  { header: t.frame.search.key, cell: ({ key }) => key ?? words.none },
+  { header: words.answer, cell: ({ status }) => (status === null ? words.noAnswer : `HTTP ${status}`) },
+  { header: t.overview.calls.took, right: true, class: 'digits', cell: ({ ms }) => duration(ms) },
+  { header: words.error, class: 'wrap', cell: ({ error }) => error },
 ]
 
 const COLUMNS: Column<Attempt>[] = [
-  { header: 'Sent', cell: ({ at }) => <Time iso={at} text={datedClock} /> },
+  { header: words.sent, cell: ({ at }) => <Time iso={at} text={datedClock} /> },
   ...ANSWERED,
 ]
 
@@ -25,7 +28,7 @@ type Failure = UpstreamReport['failures'][number]
 
 const FAILURE_COLUMNS: Column<Failure>[] = [
   {
-    header: 'Sent',
+    header: words.sent,
     cell: ({ at, call }) => (
       <a href={`/operator/calls/${call}`}>
         <Time iso={at} />
@@ -40,10 +43,10 @@ export function Failures({ upstreams }: { upstreams: readonly UpstreamReport[] }
   const failures = upstreams.flatMap((one) => one.failures)
   return failures.length === 0 ? null : (
     <section class="panel" data-testid="failures">
-      <h2>Last failures</h2>
-      <p class="soft">What upstreams answered last, without keys and quotations. Stored for seven days.</p>
+      <h2>{words.lastFailures}</h2>
+      <p class="soft">{words.aboutFailures}</p>
       <Table
-        label="Failures"
+        label={words.failures}
         columns={FAILURE_COLUMNS}
         rows={failures}
         keyOf={({ at, call, key }) => `${at} ${call} ${key}`}
@@ -57,9 +60,9 @@ export function Failures({ upstreams }: { upstreams: readonly UpstreamReport[] }
 export const Attempts = ({ attempts }: { attempts: readonly Attempt[] }) =>
   attempts.length === 0 ? null : (
     <section data-testid="attempts">
-      <h3>Attempts</h3>
+      <h3>{words.attempts}</h3>
       <Table
-        label="Attempts"
+        label={words.attempts}
         columns={COLUMNS}
         rows={attempts}
         keyOf={({ at, upstream, key }) => `${at} ${upstream} ${key}`}

@@ -1,6 +1,7 @@
 /**
  * The banner that everybody sees above every page: set, shown, removed.
  */
+import { t } from '../../language/language.ts'
 import type { BannerFields } from '../../api/operator.ts'
 import { getTheBanner, removeBanner, setBanner } from '../../api/operator.ts'
 import { Action, Done, Empty, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
@@ -9,11 +10,9 @@ import { Choice, Field, Form, Submit, useStaying, useSubmit } from '../../parts/
 import { loadBanner } from '../../state/banner.ts'
 import { useLoad } from '../../state/load.ts'
 
-const LEVELS = [
-  ['info', 'Notice'],
-  ['warning', 'Warning'],
-  ['critical', 'Important'],
-] as const
+const words = t.records
+
+const LEVELS = Object.entries(words.levels)
 
 /** A time of a form, in UTC. */
 const momentOf = (text: string | undefined): string | undefined => (text ? `${text}:00Z` : undefined)
@@ -31,29 +30,25 @@ export function BannerSection() {
   return (
     <div class="columns">
       <section class="panel">
-        <h2>The banner</h2>
+        <h2>{words.theBanner}</h2>
         <ErrorMessage problem={problem ?? removing.problem} retry={reload} />
         {!data ? (
           !problem && <Loading rows={3} />
         ) : !banner ? (
-          <Empty title="No banner is set">A banner is shown to everybody, above every page.</Empty>
+          <Empty title={words.noBanner}>{words.aboutBanner}</Empty>
         ) : (
           <>
             <p class={`banner ${banner.level}`} data-testid="set-banner">
               {banner.text}
             </p>
             <p>
-              From <Time iso={banner.from} text={expiryText} />{' '}
-              {banner.until ? (
-                <>
-                  until <Time iso={banner.until} text={expiryText} />
-                </>
-              ) : (
-                'until it is removed'
+              {words.shown(
+                <Time iso={banner.from} text={expiryText} />,
+                banner.until ? words.shownUntil(<Time iso={banner.until} text={expiryText} />) : words.untilRemoved,
               )}
             </p>
-            <Action class="danger" busy={removing.busy} busyText="Removing…" onClick={remove}>
-              Remove the banner
+            <Action class="danger" busy={removing.busy} busyText={t.settings.removing} onClick={remove}>
+              {words.removeBanner}
             </Action>
           </>
         )}
@@ -69,17 +64,17 @@ function NewBanner({ done }: { done: () => void }) {
     await setBanner({ text, level: level as BannerFields['level'], from: momentOf(from), until: momentOf(until) })
     done()
     void loadBanner()
-    return 'Set. Pages that are open show it within a minute or so.'
+    return words.bannerSet
   })
   return (
     <section class="panel">
-      <h2>Set a banner</h2>
+      <h2>{words.setABanner}</h2>
       <Form form={form} problem={problem} onSubmit={submit}>
-        <Field label="Text" name="text" maxLength={300} required hint="It replaces the current banner." />
-        <Choice label="Level" name="level" options={LEVELS} />
-        <Field label="From (optional, UTC)" name="from" type="datetime-local" />
-        <Field label="Until (optional, UTC)" name="until" type="datetime-local" />
-        <Submit busy={busy} busyText="Setting…" verb="Set the banner" />
+        <Field label={words.text} name="text" maxLength={300} required hint={words.replaces} />
+        <Choice label={words.level} name="level" options={LEVELS} />
+        <Field label={words.from} name="from" type="datetime-local" />
+        <Field label={words.until} name="until" type="datetime-local" />
+        <Submit busy={busy} busyText={words.setting} verb={words.set} />
         <Done text={outcome} />
       </Form>
     </section>

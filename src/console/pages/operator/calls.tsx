@@ -2,6 +2,7 @@
  * The calls of everybody, with filters in the address, and the drawer of one.
  */
 import { useLocation } from 'preact-iso'
+import { t } from '../../language/language.ts'
 import { DIALECT_WORDS } from '../../api/call-forms.ts'
 import type { AnyCall, AnyCallQuery } from '../../api/operator.ts'
 import { getAnyCall, getAnyCalls, getUpstreams } from '../../api/operator.ts'
@@ -11,16 +12,18 @@ import { AllMedia, ErrorNote, Facts, Trail } from '../../parts/call-details.tsx'
 import { CallDialog } from '../../parts/call-dialog.tsx'
 import { CREDITS, MODEL, STATUS, TOOK } from '../../parts/call-table.tsx'
 import { ClearFilters, Collapsible } from '../../parts/collapsible.tsx'
-import { MODALITY_CHOICES, STATUS_WORDS } from '../../parts/format.ts'
+import { MODALITY_CHOICES } from '../../parts/format.ts'
 import { Receipt } from '../../parts/receipt.tsx'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { List, Pager } from '../../parts/list.tsx'
 import { leave, withFields } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
-import { Table } from '../../parts/table.tsx'
+import { BY_TIME, Table } from '../../parts/table.tsx'
 import { TimeRange } from '../../parts/time-range.tsx'
 import { useLoad } from '../../state/load.ts'
 import { Attempts } from './attempts.tsx'
+
+const words = t.operator
 
 const PATH = '/operator/calls'
 
@@ -42,8 +45,10 @@ type Props = { id: string | undefined; query: Record<string, string> }
 export function CallsSection({ id, query }: Props) {
   const { route } = useLocation()
   const filters: AnyCallQuery = Object.fromEntries(FILTERS.map((name) => [name, query[name]]))
-  const { cursor } = query
-  const calls = useLoad(`all calls ${JSON.stringify([filters, cursor])}`, () => getAnyCalls({ ...filters, cursor }))
+  const { sort, cursor } = query
+  const calls = useLoad(`all calls ${JSON.stringify([filters, sort, cursor])}`, () =>
+    getAnyCalls({ ...filters, sort, cursor }),
+  )
   const next = calls.data?.nextCursor
   return (
     <>
@@ -53,19 +58,23 @@ export function CallsSection({ id, query }: Props) {
           of={calls}
           rows={12}
           empty={
-            <Empty title={next ? 'No matching calls so far' : 'No matching calls'}>
+            <Empty title={next ? words.soFar : t.calls.list.noMatch}>
               {next ? (
-                <a href={withFields(PATH, query, { cursor: next })}>Search further back</a>
+                <a href={withFields(PATH, query, { cursor: next })}>{words.further}</a>
               ) : (
-                <>
-                  Change the filters or <a href={PATH}>show all calls</a>.
-                </>
+                t.calls.list.change((all) => <a href={PATH}>{all}</a>)
               )}
             </Empty>
           }
         >
           {(items) => (
-            <Table label="Calls" class="calls" columns={columnsOf(query)} rows={items} keyOf={(call) => call.id} />
+            <Table
+              label={t.frame.page.calls}
+              class="calls"
+              columns={columnsOf(query)}
+              rows={items}
+              keyOf={(call) => call.id}
+            />
           )}
         </List>
         <Pager path={PATH} query={query} next={next} />
@@ -78,7 +87,8 @@ export function CallsSection({ id, query }: Props) {
 /** In the order of every table of calls, whose cards on small screens are the same. */
 const columnsOf = (query: Record<string, string>): Column<AnyCall>[] => [
   {
-    header: 'Time',
+    header: words.time,
+    orders: BY_TIME,
     cell: (call) => (
       <a href={withFields(`${PATH}/${call.id}`, query, {})}>
         <Time iso={call.createdAt} />
@@ -90,15 +100,15 @@ const columnsOf = (query: Record<string, string>): Column<AnyCall>[] => [
   CREDITS,
   TOOK,
   {
-    header: 'Account',
+    header: t.accounts.account,
     cell: (call) => <AccountLink id={call.accountId} email={call.accountEmail} name={call.accountName} />,
   },
-  { header: 'Upstream', class: 'soft', cell: (call) => call.upstream },
+  { header: words.upstream, class: 'soft', cell: (call) => call.upstream },
 ]
 
-const STATUSES = [['', 'Any status'], ...Object.entries(STATUS_WORDS)] as (readonly [string, string])[]
+const STATUSES = [['', t.calls.list.anyStatus], ...Object.entries(t.words.statuses)] as (readonly [string, string])[]
 
-const DIALECTS = [['', 'Any API'], ...Object.entries(DIALECT_WORDS)] as (readonly [string, string])[]
+const DIALECTS = [['', words.anyApi], ...Object.entries(DIALECT_WORDS)] as (readonly [string, string])[]
 
 /** What can be chosen, and what the address asks for even though it cannot be chosen any more. */
 const choicesOf = (any: string, names: string[], chosen: string | undefined): (readonly [string, string])[] => [
@@ -119,27 +129,31 @@ function Filters({ query }: { query: Record<string, string> }) {
     if (call) route(withFields(`${PATH}/${encodeURIComponent(call)}`, query, {}))
   }
   return (
-    <Collapsible name="Filters" open={filtered}>
-      <section class="filters" aria-label="Filters">
-        <Choice label="Status" options={STATUSES} {...given('status')} />
-        <Choice label="Kind" options={MODALITY_CHOICES} {...given('modality')} />
+    <Collapsible name={t.calls.list.filters} open={filtered}>
+      <section class="filters" aria-label={t.calls.list.filters}>
+        <Choice label={words.status} options={STATUSES} {...given('status')} />
+        <Choice label={t.models.kind} options={MODALITY_CHOICES} {...given('modality')} />
         <Choice label="API" options={DIALECTS} {...given('dialect')} />
         <Choice
-          label="Model"
-          options={choicesOf('Any model', models.data?.data.map((model) => model.id) ?? [], query['model'])}
+          label={t.frame.search.model}
+          options={choicesOf(t.calls.list.anyModel, models.data?.data.map((model) => model.id) ?? [], query['model'])}
           {...given('model')}
         />
         <Choice
-          label="Upstream"
-          options={choicesOf('Any upstream', upstreams.data?.data.map((one) => one.upstream) ?? [], query['upstream'])}
+          label={words.upstream}
+          options={choicesOf(
+            words.anyUpstream,
+            upstreams.data?.data.map((one) => one.upstream) ?? [],
+            query['upstream'],
+          )}
           {...given('upstream')}
         />
-        <Field label="Account" placeholder="address or ID" {...given('account')} />
-        <Field label="Key" placeholder="key_…" {...given('keyId')} />
-        <Field label="Error code" placeholder="upstream_failed" {...given('errorType')} />
+        <Field label={t.accounts.account} placeholder={words.addressOrId} {...given('account')} />
+        <Field label={t.frame.search.key} placeholder="key_…" {...given('keyId')} />
+        <Field label={words.errorCode} placeholder="upstream_failed" {...given('errorType')} />
         <TimeRange query={query} set={(range) => route(withFields(PATH, query, { ...range, cursor: undefined }))} />
         <form class="whole" onSubmit={find}>
-          <Field label="Call ID" name="call" placeholder="call_…" />
+          <Field label={words.callId} name="call" placeholder="call_…" />
         </form>
         {filtered && <ClearFilters href={PATH} />}
       </section>
@@ -150,12 +164,14 @@ function Filters({ query }: { query: Record<string, string> }) {
 function CallDrawer({ id, close }: { id: string; close: () => void }) {
   const details = useLoad(`any call ${id}`, () => getAnyCall(id))
   return (
-    <CallDialog id={id} of={details} missing="There is no such call." close={close}>
+    <CallDialog id={id} of={details} missing={words.noCall} close={close}>
       {(data) => (
         <>
           {data.account && (
             <p>
-              Account <AccountLink id={data.account.id} email={data.account.email} name={data.account.name} />
+              {words.ofAccount(
+                <AccountLink id={data.account.id} email={data.account.email} name={data.account.name} />,
+              )}
             </p>
           )}
           <ErrorNote call={data.call} />
@@ -164,11 +180,11 @@ function CallDrawer({ id, close }: { id: string; close: () => void }) {
           <Receipt details={data} />
           <Facts call={data.call} />
           <p>
-            <a href={withFields(PATH, {}, { keyId: data.call.keyId })}>Calls of its key</a>
+            <a href={withFields(PATH, {}, { keyId: data.call.keyId })}>{words.callsOfKey}</a>
           </p>
           {data.call.resultUrl && (
             <details>
-              <summary>Result</summary>
+              <summary>{words.result}</summary>
               <AllMedia urls={data.call.resultUrls} modality={data.call.modality} />
             </details>
           )}

@@ -3,16 +3,26 @@
  * compared and applied as a whole.
  */
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { asFields, asList, isFields } from '../../../shared/platform/fields.ts'
 import type { Modality } from '../../../shared/terms/kinds.ts'
-import { MODALITIES } from '../../../shared/terms/kinds.ts'
+import { MODALITIES, isModality } from '../../../shared/terms/kinds.ts'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { Check, Choice, Field, fieldsOf } from '../../parts/forms.tsx'
-import { MODALITY_WORDS } from '../../parts/format.ts'
-import { PRICE_FIELDS, withModel, withUpstream } from './catalogue-edits.ts'
+import {
+  PRICE_FIELDS,
+  costFields,
+  dollarsOf,
+  headerLines,
+  keyLines,
+  withModel,
+  withUpstream,
+} from './catalogue-edits.ts'
 import type { Texts } from './catalogue-edits.ts'
+
+const words = t.catalogue
 
 type Props = { catalogue: unknown; change: (catalogue: unknown) => void }
 
@@ -46,34 +56,27 @@ type ThingsProps = { kind: 'upstream' | 'model'; names: string[]; edit: (at: num
 
 /** A button for each upstream or model, and one for a new one. */
 const Things = ({ kind, names, edit }: ThingsProps) => (
-  <div class="row things" role="group" aria-label={kind === 'upstream' ? 'Upstreams' : 'Models'}>
-    <strong>{kind === 'upstream' ? 'Upstreams' : 'Models'}</strong>
+  <div class="row things" role="group" aria-label={kind === 'upstream' ? words.upstreams : words.models}>
+    <strong>{kind === 'upstream' ? words.upstreams : words.models}</strong>
     {names.map((name, at) => (
       <button
         key={`${at} ${name}`}
         type="button"
         class="small quiet"
-        aria-label={`Edit the ${kind} ${name}`}
+        aria-label={words.edit[kind](name)}
         onClick={() => edit(at)}
       >
         {name}
       </button>
     ))}
     <button type="button" class="small" onClick={() => edit(null)}>
-      Add {kind === 'upstream' ? 'an upstream' : 'a model'}
+      {words.add[kind]}
     </button>
   </div>
 )
 
 /** The protocols that upstreams speak. */
-const PROTOCOLS: readonly (readonly [string, string])[] = [
-  ['openai', 'openai (and compatible servers)'],
-  ['anthropic', 'anthropic'],
-  ['responses', 'responses (OpenAI)'],
-  ['fal', 'fal'],
-  ['replicate', 'replicate'],
-  ['openrouter', 'openrouter'],
-]
+const PROTOCOLS = Object.entries(words.protocols)
 
 /** The value of a field as its text; empty where there is none. */
 const textOf = (fields: Fields, name: string): string => {
@@ -93,8 +96,8 @@ const FormDialog = ({ title, close, write, children }: DialogProps) => (
       }}
     >
       {children}
-      <p class="soft">Nothing is applied yet: check and compare next.</p>
-      <button type="submit">Write into the catalogue</button>
+      <p class="soft">{words.notYet}</p>
+      <button type="submit">{words.write}</button>
     </form>
   </Dialog>
 )
@@ -103,62 +106,91 @@ function UpstreamForm({ catalogue, change, name, close }: Props & { name: string
   const before = asFields(name === null ? undefined : asFields(asFields(catalogue).upstreams)[name])
   return (
     <FormDialog
-      title={name === null ? 'Add an upstream' : `Upstream ${name}`}
+      title={name === null ? words.addUpstream : words.upstreamOf(name)}
       close={close}
       write={(texts) => change(withUpstream(catalogue, name, texts))}
     >
-      {name === null && <Field label="Name" name="name" required maxLength={100} />}
-      <Choice label="Protocol" name="protocol" options={PROTOCOLS} value={textOf(before, 'protocol') || 'openai'} />
+      {name === null && <Field label={t.frame.name} name="name" required maxLength={100} />}
+      <Choice
+        label={words.protocol}
+        name="protocol"
+        options={PROTOCOLS}
+        value={textOf(before, 'protocol') || 'openai'}
+      />
       <Field
-        label="Address"
+        label={words.address}
         name="baseUrl"
         type="url"
         required
         placeholder="https://api.openai.com/v1"
         defaultValue={textOf(before, 'baseUrl')}
       />
-      {before.keys === undefined ? (
-        <Field
-          label="Variable of its key"
-          name="apiKeyEnv"
-          pattern="[A-Za-z_][A-Za-z0-9_]*"
-          placeholder="OPENAI_API_KEY"
-          defaultValue={textOf(before, 'apiKeyEnv')}
-          hint="The environment variable of web and workers that has the key. Leave empty if it needs none."
-        />
-      ) : (
-        <p class="soft">It has a pool of keys, which is edited as JSON.</p>
-      )}
       <Field
-        label="Requests at once"
+        label={words.keyVariable}
+        name="apiKeyEnv"
+        pattern="[A-Za-z_][A-Za-z0-9_]*"
+        placeholder="OPENAI_API_KEY"
+        defaultValue={textOf(before, 'apiKeyEnv')}
+        hint={words.keyHint}
+      />
+      <Lines label={words.pool} name="keys" value={keyLines(before.keys)} hint={words.poolHint} />
+      <Lines label={words.headers} name="headers" value={headerLines(before.headers)} hint={words.headersHint} />
+      <Field
+        label={words.atOnce}
         name="concurrency"
         type="number"
         min={1}
         defaultValue={textOf(before, 'concurrency')}
-        hint="The most that one worker sends it at the same time. Leave empty for no limit."
+        hint={words.atOnceHint}
       />
     </FormDialog>
   )
 }
 
-const KINDS: readonly (readonly [string, string])[] = MODALITIES.map((kind) => [kind, MODALITY_WORDS[kind]])
+type LinesProps = { label: string; name: string; value: string; hint: string }
+
+/** A field of several lines, folded while it is empty. */
+function Lines({ label, name, value, hint }: LinesProps) {
+  const id = useId()
+  return (
+    <details open={value !== ''}>
+      <summary>{label}</summary>
+      <div class="field">
+        <label for={id}>{label}</label>
+        <textarea id={id} name={name} rows={3} defaultValue={value} aria-describedby={`${id}-hint`} />
+        <small id={`${id}-hint`}>{hint}</small>
+      </div>
+    </details>
+  )
+}
+
+const KINDS: readonly (readonly [string, string])[] = MODALITIES.map((kind) => [kind, t.words.kinds[kind]])
 
 function ModelForm({ catalogue, change, at, close }: Props & { at: number | null; close: () => void }) {
   const { models, upstreams } = asFields(catalogue)
   const before = asFields(at === null ? undefined : asList(models)[at])
   return (
     <FormDialog
-      title={at === null ? 'Add a model' : `Model ${String(before.id)}`}
+      title={at === null ? words.addModel : words.modelOf(String(before.id))}
       close={close}
       write={(texts) => change(withModel(catalogue, at, texts))}
     >
-      {at === null && <Field label="ID" name="id" required maxLength={200} hint="What customers send as model." />}
-      <Field label="Name" name="name" maxLength={200} defaultValue={textOf(before, 'name')} />
-      <Field label="Description" name="description" maxLength={2000} defaultValue={textOf(before, 'description')} />
-      <Entries entries={asList(before.upstreams).filter(isFields)} names={Object.keys(asFields(upstreams))} />
-      {at === null ? <FirstPrice /> : <p class="soft">Its prices are in the list behind this form.</p>}
+      {at === null && <Field label="ID" name="id" required maxLength={200} hint={words.idHint} />}
+      <Field label={t.frame.name} name="name" maxLength={200} defaultValue={textOf(before, 'name')} />
+      <Field
+        label={words.description}
+        name="description"
+        maxLength={2000}
+        defaultValue={textOf(before, 'description')}
+      />
+      <Entries
+        kind={isModality(before.modality) ? before.modality : null}
+        entries={asList(before.upstreams).filter(isFields)}
+        names={Object.keys(asFields(upstreams))}
+      />
+      {at === null ? <FirstPrice /> : <p class="soft">{words.pricesBehind}</p>}
       <Check name="enabled" checked={before.enabled !== false}>
-        Offered to customers
+        {words.offered}
       </Check>
     </FormDialog>
   )
@@ -170,7 +202,7 @@ function FirstPrice() {
   return (
     <>
       <Choice
-        label="Kind"
+        label={t.models.kind}
         name="modality"
         options={KINDS}
         value={kind}
@@ -179,31 +211,50 @@ function FirstPrice() {
       {PRICE_FIELDS[kind].map(([name, label]) => (
         <Field key={`${kind} ${name}`} label={label} name={name} type="number" min={0} step={1} required />
       ))}
+      <Costs kind={kind} at={0} cost={undefined} />
     </>
   )
 }
 
 /** The upstreams of a model in their order, and a place for one more. */
-const Entries = ({ entries, names }: { entries: Fields[]; names: string[] }) => (
+const Entries = ({ kind, entries, names }: { kind: Modality | null; entries: Fields[]; names: string[] }) => (
   <>
     {[...entries, {}].map((entry, at) => {
       const which = at === 0 ? '' : ` ${at + 1}`
       return (
         <div key={at} class="pair">
           <Choice
-            label={`Upstream${which}`}
+            label={words.upstreamNth(which)}
             name={`upstream-${at}`}
-            options={[['', 'None'], ...names.map((name) => [name, name] as const)]}
+            options={[['', words.noUpstream], ...names.map((name) => [name, name] as const)]}
             value={textOf(entry, 'upstream')}
           />
           <Field
-            label={`Its name there${which}`}
+            label={words.nameThere(which)}
             name={`model-${at}`}
             maxLength={200}
             defaultValue={textOf(entry, 'model')}
           />
+          {kind && <Costs kind={kind} at={at} cost={(entry as Fields).cost} />}
         </div>
       )
     })}
+  </>
+)
+
+type CostsProps = { kind: Modality; at: number; cost: unknown }
+
+/** What calls of a model cost at one of its upstreams, in dollars. Empty: unknown. */
+const Costs = ({ kind, at, cost }: CostsProps) => (
+  <>
+    {costFields(kind, cost).map((name) => (
+      <Field
+        key={`${kind} ${name}`}
+        label={words.costs[name as keyof typeof words.costs] + (at === 0 ? '' : ` ${at + 1}`)}
+        name={`cost-${at}-${name}`}
+        inputMode="decimal"
+        defaultValue={dollarsOf(kind, cost, name)}
+      />
+    ))}
   </>
 )

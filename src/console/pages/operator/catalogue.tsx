@@ -2,6 +2,7 @@
  * The catalogue: its prices in a form next to its text, what a change would do before it is applied, and its history.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { CatalogueChange, CatalogueCheck, CatalogueVersion } from '../../api/operator.ts'
 import {
   applyCatalogue,
@@ -23,6 +24,8 @@ import { CatalogueForms } from './catalogue-forms.tsx'
 import { placeOf, withoutPath } from './places.ts'
 import { PriceForm } from './price-form.tsx'
 
+const words = t.catalogue
+
 export function CatalogueSection() {
   const current = useLoad('catalogue', getCatalogue)
   const versions = useLoad('catalogue versions', getVersions)
@@ -36,8 +39,8 @@ export function CatalogueSection() {
       <ErrorMessage problem={problem} retry={current.reload} />
       {data ? <Editor version={data.version} catalogue={data.catalogue} done={reload} /> : !problem && <Loading />}
       <section class="panel">
-        <h2>History</h2>
-        <List of={versions} empty={<Empty title="No versions yet" />}>
+        <h2>{words.history}</h2>
+        <List of={versions} empty={<Empty title={words.noVersions} />}>
           {(items) => <History versions={items} current={data?.version ?? 0} done={reload} />}
         </List>
       </section>
@@ -52,7 +55,7 @@ function read(text: string): { catalogue: unknown; fault: null } | { fault: stri
   try {
     return { catalogue: JSON.parse(text) as unknown, fault: null }
   } catch (error) {
-    return { fault: `This is not JSON: ${(error as Error).message}.` }
+    return { fault: words.notJson((error as Error).message) }
   }
 }
 
@@ -101,22 +104,22 @@ function Editor({ version, catalogue, done }: EditorProps) {
     })
   return (
     <section class="panel" data-testid="catalogue">
-      <h2>Version {base.version}</h2>
+      <h2>{words.versionOf(base.version)}</h2>
       <Sides text={text} edit={edit} />
       <ErrorMessage problem={problem} />
-      {problem?.code === 'conflict' && <p>Your changes are kept. Compare again to see them against the new version.</p>}
+      {problem?.code === 'conflict' && <p>{words.kept}</p>}
       {check && <Findings check={check} catalogue={given.fault === null ? given.catalogue : null} />}
       {check && check.faults.length === 0 && check.changes.length > 0 ? (
         <>
-          <Field label="Note" value={note} maxLength={500} onInput={(event) => setNote(event.currentTarget.value)} />
+          <Note value={note} put={setNote} />
           {check.needsPassword && <OwnPassword value={password} put={setPassword} />}
-          <Action busy={busy} busyText="Applying…" onClick={apply}>
-            Apply as version {check.version + 1}
+          <Action busy={busy} busyText={words.applying} onClick={apply}>
+            {words.applyAs(check.version + 1)}
           </Action>
         </>
       ) : (
-        <Action busy={busy} busyText="Comparing…" onClick={compare}>
-          Check and compare
+        <Action busy={busy} busyText={words.comparing} onClick={compare}>
+          {words.check}
         </Action>
       )}
     </section>
@@ -134,11 +137,15 @@ async function untilRight(work: () => Promise<unknown>, { over }: { over: () => 
   over()
 }
 
+const Note = ({ value, put }: { value: string; put: (value: string) => void }) => (
+  <Field label={t.accounts.note} value={value} maxLength={500} onInput={(event) => put(event.currentTarget.value)} />
+)
+
 const OwnPassword = ({ value, put }: { value: string; put: (value: string) => void }) => (
   <PasswordField
-    label="Your password"
+    label={t.entrance.yourPassword}
     autoComplete="current-password"
-    hint="Upstreams are new or changed: they get keys and prompts."
+    hint={words.passwordHint}
     value={value}
     onInput={(event) => put(event.currentTarget.value)}
   />
@@ -158,7 +165,8 @@ function Sides({ text, edit }: { text: string; edit: (text: string) => void }) {
         <ErrorMessage problem={given.fault} />
       )}
       <label class="source">
-        As JSON
+        {words.asJson}
+
         <textarea spellcheck={false} rows={24} value={text} onInput={(event) => edit(event.currentTarget.value)} />
       </label>
     </div>
@@ -171,10 +179,10 @@ type FindingsProps = { check: CatalogueCheck; catalogue: unknown }
 function Findings({ check: { version, faults, losses, warnings, changes }, catalogue }: FindingsProps) {
   return (
     <div role="status" data-testid="findings">
-      {faults.length > 0 && <Places title="It cannot be applied" places={faults} catalogue={catalogue} />}
-      {losses.length > 0 && <Places title="It sells below its cost" places={losses} catalogue={catalogue} />}
-      {warnings.length > 0 && <Places title="It can be applied, but" places={warnings} catalogue={catalogue} />}
-      {faults.length === 0 && <Changes title={`Compared with version ${version}`} changes={changes} />}
+      {faults.length > 0 && <Places title={words.faults} places={faults} catalogue={catalogue} />}
+      {losses.length > 0 && <Places title={words.losses} places={losses} catalogue={catalogue} />}
+      {warnings.length > 0 && <Places title={words.warnings} places={warnings} catalogue={catalogue} />}
+      {faults.length === 0 && <Changes title={words.comparedWith(version)} changes={changes} />}
     </div>
   )
 }
@@ -198,23 +206,21 @@ const Places = ({ title, places, catalogue }: PlacesProps) => (
   </>
 )
 
-const valueText = (value: unknown): string => (value === null ? 'none' : JSON.stringify(value))
-
-const PARTS = { model: 'Model ', upstream: 'Upstream ', group: 'Group ', setting: '' } as const
+const valueText = (value: unknown): string => (value === null ? words.none : JSON.stringify(value))
 
 function Changes({ title, changes }: { title: string; changes: CatalogueChange[] }) {
   return (
     <>
       <h3>{title}</h3>
-      {changes.length === 0 && <p>Nothing would change.</p>}
+      {changes.length === 0 && <p>{words.nothing}</p>}
       <ul class="places">
         {changes.map(({ part, name, change, fields }) => (
           <li key={`${part} ${name}`}>
             <strong>
-              {PARTS[part]}
+              {words.parts[part]}
               {name}
             </strong>{' '}
-            {change}
+            {words.changes[change]}
             {change === 'changed' &&
               fields.map(({ path, before, after }) => (
                 <div key={path}>
@@ -233,32 +239,32 @@ type HistoryProps = { versions: CatalogueVersion[]; current: number; done: () =>
 function History({ versions, current, done }: HistoryProps) {
   const [asked, setAsked] = useState<number | null>(null)
   const columns: Column<CatalogueVersion>[] = [
-    { header: 'Version', right: true, cell: ({ version }) => version },
-    { header: 'Applied', cell: ({ appliedAt }) => <Time iso={appliedAt} /> },
-    { header: 'By', cell: ({ by }) => by },
-    { header: 'Note', cell: ({ note }) => note },
+    { header: words.version, right: true, cell: ({ version }) => version },
+    { header: words.applied, cell: ({ appliedAt }) => <Time iso={appliedAt} /> },
+    { header: words.by, cell: ({ by }) => (by === 'command line' ? t.records.commandLine : by) },
+    { header: t.accounts.note, cell: ({ note }) => note },
     {
-      header: 'Roll back',
+      header: words.rollBack,
       hidden: true,
       right: true,
       cell: ({ version }) =>
         version === current ? (
-          'current'
+          words.current
         ) : (
           <button
             type="button"
             class="small quiet"
-            aria-label={`Roll back to version ${version}`}
+            aria-label={words.rollBackTo(version)}
             onClick={() => setAsked(version)}
           >
-            Roll back
+            {words.rollBack}
           </button>
         ),
     },
   ]
   return (
     <>
-      <Table label="Versions" columns={columns} rows={versions} keyOf={({ version }) => String(version)} />
+      <Table label={words.versions} columns={columns} rows={versions} keyOf={({ version }) => String(version)} />
       {asked !== null && <AskBack version={asked} current={current} close={() => setAsked(null)} done={done} />}
     </>
   )
@@ -278,13 +284,13 @@ function AskBack({ version, current, close, done }: AskProps) {
       close()
     })
   return (
-    <Dialog title={`Roll back to version ${version}?`} close={close}>
+    <Dialog title={words.rollBackTitle(version)} close={close}>
       <ErrorMessage problem={problem} retry={reload} />
-      {data ? <Changes title={`Compared with version ${current}`} changes={data.changes} /> : !problem && <Loading />}
+      {data ? <Changes title={words.comparedWith(current)} changes={data.changes} /> : !problem && <Loading />}
       {data?.needsPassword && <OwnPassword value={password} put={setPassword} />}
       <ErrorMessage problem={back.problem} />
-      <Action busy={back.busy} busyText="Rolling back…" onClick={goBack}>
-        Roll back
+      <Action busy={back.busy} busyText={words.rollingBack} onClick={goBack}>
+        {words.rollBack}
       </Action>
     </Dialog>
   )

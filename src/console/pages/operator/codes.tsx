@@ -2,6 +2,7 @@
  * Redemption codes: made, shown once, disabled.
  */
 import { useRef, useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { RedemptionCode } from '../../api/operator-billing.ts'
 import { createCode, disableCode, getCodes } from '../../api/operator-billing.ts'
 import { Action, Amount, Code, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
@@ -12,14 +13,16 @@ import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
 
+const words = t.accounts
+
 export function CodesSection() {
   const codes = useLoad('codes', getCodes)
   return (
     <>
       <NewCode done={codes.reload} />
       <section class="panel">
-        <h2>Existing codes</h2>
-        <List of={codes} empty={<Empty title="No codes yet" />}>
+        <h2>{words.existing}</h2>
+        <List of={codes} empty={<Empty title={words.noCodes} />}>
           {(items) => <CodeTable codes={items} reload={codes.reload} />}
         </List>
       </section>
@@ -47,21 +50,21 @@ function NewCode({ done }: { done: () => void }) {
   })
   return (
     <section class="panel">
-      <h2>New code</h2>
+      <h2>{words.newCode}</h2>
       {code !== null && (
         <div data-testid="code" role="status">
-          <p>Copy it now. It will not be shown again.</p>
+          <p>{t.frame.copyNow}</p>
           <Code text={code} />
         </div>
       )}
       <Form form={form} class="filters roomy" problem={problem} onSubmit={submit}>
-        <Field label="Credits" name="credits" type="number" min={1} step={1} required />
-        <Field label="Accounts that may use it" name="uses" type="number" min={1} step={1} defaultValue={1} required />
-        <Field label="Code expires (UTC)" name="expiresAt" type="date" />
-        <Field label="Credits expire (UTC)" name="creditsExpireAt" type="date" />
+        <Field label={t.frame.page.credits} name="credits" type="number" min={1} step={1} required />
+        <Field label={words.uses} name="uses" type="number" min={1} step={1} defaultValue={1} required />
+        <Field label={words.codeExpires} name="expiresAt" type="date" />
+        <Field label={words.creditsExpire} name="creditsExpireAt" type="date" />
         <div class="field">
-          <Action type="submit" busy={busy} busyText="Creating…">
-            Create code
+          <Action type="submit" busy={busy} busyText={t.frame.creating}>
+            {words.createCode}
           </Action>
         </div>
         <FormError />
@@ -71,11 +74,16 @@ function NewCode({ done }: { done: () => void }) {
 }
 
 const COLUMNS: Column<RedemptionCode>[] = [
-  { header: 'Code', cell: ({ hint }) => `…${hint}` },
-  { header: 'Created', cell: ({ createdAt }) => <Time iso={createdAt} /> },
-  { header: 'Credits', right: true, cell: ({ credits }) => <Amount value={credits} /> },
-  { header: 'Used', right: true, class: 'digits', cell: (one) => `${number(one.uses)} of ${number(one.maxUses)}` },
-  { header: 'Expires', cell: ({ expiresAt }) => (expiresAt ? <Time iso={expiresAt} /> : 'never') },
+  { header: words.code, cell: ({ hint }) => `…${hint}` },
+  { header: words.created, cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  { header: t.frame.page.credits, right: true, cell: ({ credits }) => <Amount value={credits} /> },
+  {
+    header: words.used,
+    right: true,
+    class: 'digits',
+    cell: (one) => words.usedOf(number(one.uses), number(one.maxUses)),
+  },
+  { header: words.expires, cell: ({ expiresAt }) => (expiresAt ? <Time iso={expiresAt} /> : words.never) },
 ]
 
 function CodeTable({ codes, reload }: { codes: RedemptionCode[]; reload: () => void }) {
@@ -86,15 +94,15 @@ function CodeTable({ codes, reload }: { codes: RedemptionCode[]; reload: () => v
       reload()
     })
   const disabling: Column<RedemptionCode> = {
-    header: 'Disable',
+    header: t.webhooks.disable,
     hidden: true,
     right: true,
     cell: ({ id, hint, disabledAt }) =>
       disabledAt ? (
-        <span class="soft">disabled</span>
+        <span class="soft">{words.disabled}</span>
       ) : (
-        <Action class="small danger" busy={busy} aria-label={`Disable …${hint}`} onClick={() => disable(id)}>
-          Disable
+        <Action class="small danger" busy={busy} aria-label={words.disableOne(hint)} onClick={() => disable(id)}>
+          {t.webhooks.disable}
         </Action>
       ),
   }
@@ -102,7 +110,7 @@ function CodeTable({ codes, reload }: { codes: RedemptionCode[]; reload: () => v
     <>
       <ErrorMessage problem={problem} />
       <Table
-        label="Codes"
+        label={words.codes}
         columns={[...COLUMNS, disabling]}
         rows={codes}
         keyOf={({ id }) => id}

@@ -2,6 +2,7 @@
  * What accounts owe, and letting it go.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Debtor } from '../../api/operator-billing.ts'
 import { forgiveDebt, getDebts } from '../../api/operator-billing.ts'
 import { AccountLink, Amount, Empty } from '../../parts/basics.tsx'
@@ -12,38 +13,40 @@ import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
 
+const words = t.accounts
+
 export function DebtsSection() {
   const debts = useLoad('debts', getDebts)
   const [asked, setAsked] = useState<Debtor | null>(null)
   const columns: Column<Debtor>[] = [
     {
-      header: 'Account',
+      header: words.account,
       sortBy: ({ name, email }) => name || email,
       cell: ({ accountId, email, name }) => <AccountLink id={accountId} email={email} name={name} />,
     },
-    { header: 'Debt', right: true, sortBy: ({ debt }) => debt, cell: ({ debt }) => <Amount value={debt} /> },
+    { header: words.debt, right: true, sortBy: ({ debt }) => debt, cell: ({ debt }) => <Amount value={debt} /> },
     {
-      header: 'Forgive',
+      header: words.forgive,
       hidden: true,
       right: true,
       cell: (one) => (
         <button
           type="button"
           class="small"
-          aria-label={`Forgive ${one.name || one.email}`}
+          aria-label={words.forgiveOne(one.name || one.email)}
           onClick={() => setAsked(one)}
         >
-          Forgive
+          {words.forgive}
         </button>
       ),
     },
   ]
   return (
     <section class="panel">
-      <List of={debts} empty={<Empty title="Nobody owes anything" />}>
+      <List of={debts} empty={<Empty title={words.nobodyOwes} />}>
         {(items) => (
           <Table
-            label="Debts"
+            label={words.debts}
             columns={columns}
             rows={items}
             keyOf={({ accountId }) => accountId}
@@ -58,15 +61,15 @@ export function DebtsSection() {
 
 const Forgive = ({ debt, close, done }: { debt: Debtor; close: () => void; done: () => void }) => (
   <Confirm
-    title={`Forgive ${debt.name || debt.email}?`}
-    verb="Forgive the debt"
-    busyText="Forgiving…"
+    title={words.forgiveTitle(debt.name || debt.email)}
+    verb={words.forgiveDebt}
+    busyText={words.forgiving}
     close={close}
     work={async () => {
       await forgiveDebt(debt.accountId)
       done()
     }}
   >
-    {credits(debt.debt)} will not be collected from its next credits. Its calls are accepted again.
+    {words.forgiveness(credits(debt.debt))}
   </Confirm>
 )

@@ -2,6 +2,7 @@
  * The operators' first page: how the service does, and what waits for an operator. Every number leads to its page.
  */
 import { useEffect } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Margin, Overview } from '../../api/operator.ts'
 import { getMargins, getOverview, getUpstreams } from '../../api/operator.ts'
 import { AccountLink, Amount, Empty, ErrorMessage, Loading } from '../../parts/basics.tsx'
@@ -13,6 +14,8 @@ import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
 import { Setup } from './setup.tsx'
 import { UpstreamTable } from './upstreams.tsx'
+
+const words = t.operator
 
 /** How often the figures are asked for again, in ms. */
 const REFRESH_MS = 30_000
@@ -35,9 +38,9 @@ export function HomeSection() {
       {data ? <Figures overview={data} /> : !problem && <Loading rows={10} />}
       <section class="panel">
         <h2>
-          <a href="/operator/upstreams">Upstreams</a>
+          <a href="/operator/upstreams">{words.upstreams}</a>
         </h2>
-        <List of={upstreams} rows={3} empty={<Empty title="No call ended in the last 24 hours" />}>
+        <List of={upstreams} rows={3} empty={<Empty title={words.noneEnded} />}>
           {(items) => <UpstreamTable upstreams={items} />}
         </List>
       </section>
@@ -57,18 +60,18 @@ function Figures({ overview }: { overview: Overview }) {
       <Earnings received={overview.received} />
       {overview.advice.map((sentence) => (
         <p key={sentence} class="notice">
-          {sentence}
+          {t.errors.sentence(sentence)}
         </p>
       ))}
       <Money overview={overview} />
       <div class="columns">
         <section class="panel">
-          <h2>Top accounts</h2>
+          <h2>{words.topAccounts}</h2>
           {lastDay.topAccounts.length === 0 ? (
-            <Empty title="No calls in the last 24 hours" />
+            <Empty title={words.noCalls} />
           ) : (
             <Table
-              label="Top accounts"
+              label={words.topAccounts}
               columns={ACCOUNT_COLUMNS}
               rows={lastDay.topAccounts}
               keyOf={({ accountId }) => accountId}
@@ -76,24 +79,29 @@ function Figures({ overview }: { overview: Overview }) {
           )}
         </section>
         <section class="panel">
-          <h2>Top models</h2>
+          <h2>{words.topModels}</h2>
           {lastDay.topModels.length === 0 ? (
-            <Empty title="No calls in the last 24 hours" />
+            <Empty title={words.noCalls} />
           ) : (
-            <Table label="Top models" columns={MODEL_COLUMNS} rows={lastDay.topModels} keyOf={({ model }) => model} />
+            <Table
+              label={words.topModels}
+              columns={MODEL_COLUMNS}
+              rows={lastDay.topModels}
+              keyOf={({ model }) => model}
+            />
           )}
         </section>
       </div>
       <section class="panel">
         <h2>
-          Queues{' '}
+          {words.queues}{' '}
           {overview.dashboard && (
             <a class="more" href={overview.dashboard} target="_blank" rel="noreferrer">
-              Queue dashboard
+              {words.dashboard}
             </a>
           )}
         </h2>
-        <Table label="Queues" columns={QUEUE_COLUMNS} rows={queues} keyOf={({ queue }) => queue} />
+        <Table label={words.queues} columns={QUEUE_COLUMNS} rows={queues} keyOf={({ queue }) => queue} />
       </section>
     </>
   )
@@ -104,9 +112,9 @@ function Waiting({ overview: { deadMails, paymentsInReview } }: { overview: Over
   if (deadMails + paymentsInReview === 0) return null
   return (
     <p class="notice" role="status">
-      {deadMails > 0 && <a href="/operator/mails">{counted(deadMails, 'undelivered e-mail')}</a>}
+      {deadMails > 0 && <a href="/operator/mails">{counted(deadMails, 'deadMail')}</a>}
       {paymentsInReview > 0 && (
-        <a href="/operator/payments?status=review">{counted(paymentsInReview, 'payment')} to review</a>
+        <a href="/operator/payments?status=review">{words.toReview(counted(paymentsInReview, 'payment'))}</a>
       )}
     </p>
   )
@@ -130,36 +138,36 @@ function Earnings({ received }: { received: Overview['received'] }) {
     sumOf(rows, 'callsOfUnknownCost'),
   ]
   const hasWorth = data?.creditMicroUsd !== null
-  const known = (text: string): string => (!data ? '…' : hasWorth ? text : 'unknown')
+  const known = (text: string): string => (!data ? '…' : hasWorth ? text : words.unknown)
   const figures: Figure[] = [
     ...received.map(({ currency, amountMinor, refundedMinor }) => ({
-      name: 'Money in',
+      name: words.moneyIn,
       href: '/operator/payments?status=paid',
       value: money(amountMinor - refundedMinor, currency),
-      note: refundedMinor > 0 ? `after ${money(refundedMinor, currency)} refunded or disputed` : 'payments',
+      note: refundedMinor > 0 ? words.afterRefunds(money(refundedMinor, currency)) : words.payments,
     })),
     {
-      name: 'Revenue',
+      name: words.revenue,
       href: '/operator/margins',
       value: known(dollars(revenue)),
-      note: 'what the credits of calls are worth',
+      note: words.revenueNote,
     },
     {
-      name: 'Cost',
+      name: words.cost,
       href: '/operator/margins',
       value: data ? dollars(cost) : '…',
-      note: unknown > 0 ? `without ${counted(unknown, 'call')} of unknown cost` : 'at upstreams',
+      note: unknown > 0 ? words.withoutUnknown(counted(unknown, 'call')) : words.atUpstreams,
     },
     {
-      name: 'Margin',
+      name: words.margin,
       href: '/operator/margins',
-      value: known(unknown > 0 ? `at most ${dollars(revenue - cost)}` : dollars(revenue - cost)),
+      value: known(unknown > 0 ? words.atMost(dollars(revenue - cost)) : dollars(revenue - cost)),
       note: revenue > 0 && unknown === 0 ? share(revenue - cost, revenue) : undefined,
     },
   ]
   return (
-    <section aria-label={`Last ${EARNING_DAYS} days`}>
-      <p class="soft">Money of the last {EARNING_DAYS} days.</p>
+    <section aria-label={words.lastDays(EARNING_DAYS)}>
+      <p class="soft">{words.moneyOf(EARNING_DAYS)}</p>
       <ErrorMessage problem={problem} retry={reload} />
       <Tiles figures={figures} />
     </section>
@@ -182,55 +190,55 @@ const Tiles = ({ figures }: { figures: Figure[] }) => (
 )
 
 const soldParts = ({ sold, paid }: Overview['sold']['lastDay']): string =>
-  sold === 0 ? 'none' : sold === paid ? 'all paid' : `${number(paid)} paid, ${number(sold - paid)} granted`
+  sold === 0 ? words.none : sold === paid ? words.allPaid : words.soldParts(number(paid), number(sold - paid))
 
 /** How much of what was sold in a month was paid for, granted by operators as a purchase, or taken back. */
 function monthNote({ lastMonth }: Overview['sold']): string {
-  const taken = lastMonth.takenBack > 0 ? `, ${number(lastMonth.takenBack)} taken back` : ''
-  return `30 days: ${number(lastMonth.sold)} (${soldParts(lastMonth)}${taken})`
+  const taken = lastMonth.takenBack > 0 ? number(lastMonth.takenBack) : null
+  return words.month(number(lastMonth.sold), soldParts(lastMonth), taken)
 }
 
 function Money({ overview: { lastDay, sold, accounts } }: { overview: Overview }) {
   const since = dayAgo()
   const figures: Figure[] = [
     {
-      name: 'Credits sold',
+      name: words.sold,
       href: '/operator/payments',
       value: number(sold.lastDay.sold),
       note: soldParts(sold.lastDay),
       more: monthNote(sold),
     },
-    { name: 'Credits used', href: '/operator/margins', value: number(lastDay.credits), note: 'what calls cost' },
+    { name: words.used, href: '/operator/margins', value: number(lastDay.credits), note: words.usedNote },
     {
-      name: 'Outstanding',
+      name: words.outstanding,
       href: '/operator/accounts?sort=credits',
       value: number(accounts.outstanding),
-      note: 'what all balances add up to',
+      note: words.outstandingNote,
     },
-    { name: 'Owed', href: '/operator/debts', value: number(accounts.owed), note: 'debts of accounts' },
+    { name: words.owed, href: '/operator/debts', value: number(accounts.owed), note: words.owedNote },
     {
-      name: 'Active accounts',
+      name: words.active,
       href: '/operator/accounts?sort=lastCall',
       value: number(lastDay.accounts),
-      note: `of ${number(accounts.accounts)}; ${number(accounts.opened)} new`,
+      note: words.ofAccounts(number(accounts.accounts), number(accounts.opened)),
     },
-    { name: 'Calls', href: `/operator/calls?from=${since}`, value: number(lastDay.calls) },
+    { name: t.frame.page.calls, href: `/operator/calls?from=${since}`, value: number(lastDay.calls) },
     {
-      name: 'Failed',
+      name: words.failed,
       href: `/operator/calls?status=failed&from=${since}`,
       value: share(lastDay.failed, lastDay.calls),
       note: counted(lastDay.failed, 'call'),
     },
     {
-      name: 'Refused',
+      name: words.refused,
       href: `/operator/calls?status=rejected&from=${since}`,
       value: number(lastDay.refused),
-      note: 'before any charge',
+      note: words.refusedNote,
     },
   ]
   return (
-    <section aria-label="Last 24 hours">
-      <p class="soft">Figures are for the last 24 hours unless stated otherwise.</p>
+    <section aria-label={words.lastDay}>
+      <p class="soft">{words.aboutLastDay}</p>
       <Tiles figures={figures} />
     </section>
   )
@@ -242,13 +250,18 @@ type Queue = Overview['queues'][number]
 
 const ACCOUNT_COLUMNS: Column<TopAccount>[] = [
   {
-    header: 'Account',
+    header: t.accounts.account,
     sortBy: ({ name, email }) => name || email,
     cell: ({ accountId, email, name }) => <AccountLink id={accountId} email={email} name={name} />,
   },
-  { header: 'Credits', right: true, sortBy: (one) => one.credits, cell: (one) => <Amount value={one.credits} /> },
   {
-    header: 'Calls',
+    header: t.frame.page.credits,
+    right: true,
+    sortBy: (one) => one.credits,
+    cell: (one) => <Amount value={one.credits} />,
+  },
+  {
+    header: t.frame.page.calls,
     right: true,
     sortBy: ({ calls }) => calls,
     cell: ({ accountId, calls }) => (
@@ -257,40 +270,50 @@ const ACCOUNT_COLUMNS: Column<TopAccount>[] = [
       </a>
     ),
   },
-  { header: 'Failed', right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
+  { header: words.failed, right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
 ]
 
 const MODEL_COLUMNS: Column<TopModel>[] = [
   {
-    header: 'Model',
+    header: t.frame.search.model,
     sortBy: ({ model }) => model,
     cell: ({ model }) => <a href={`/operator/calls?model=${encodeURIComponent(model)}`}>{model}</a>,
   },
-  { header: 'Credits', right: true, sortBy: (one) => one.credits, cell: (one) => <Amount value={one.credits} /> },
-  { header: 'Calls', right: true, sortBy: ({ calls }) => calls, cell: ({ calls }) => <Amount value={calls} /> },
-  { header: 'Failed', right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
+  {
+    header: t.frame.page.credits,
+    right: true,
+    sortBy: (one) => one.credits,
+    cell: (one) => <Amount value={one.credits} />,
+  },
+  {
+    header: t.frame.page.calls,
+    right: true,
+    sortBy: ({ calls }) => calls,
+    cell: ({ calls }) => <Amount value={calls} />,
+  },
+  { header: words.failed, right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
 ]
 
 /** A count, which is unknown while Redis is unreachable. */
-const orUnknown = (value: number | null): string => (value === null ? 'unknown' : number(value))
+const orUnknown = (value: number | null): string => (value === null ? words.unknown : number(value))
 
 /** Where the failures of a queue are listed. */
 const failuresOf = (queue: Queue['queue']): string =>
   queue === 'mail' ? '/operator/mails' : `/operator/calls?status=failed&modality=${queue}&from=${dayAgo()}`
 
 const QUEUE_COLUMNS: Column<Queue>[] = [
-  { header: 'Queue', cell: ({ queue }) => queue },
-  { header: 'Waiting', right: true, class: 'digits', cell: ({ waiting }) => orUnknown(waiting) },
-  { header: 'Running', right: true, class: 'digits', cell: ({ running }) => orUnknown(running) },
-  { header: 'Delayed', right: true, class: 'digits', cell: ({ delayed }) => orUnknown(delayed) },
+  { header: words.queue, cell: ({ queue }) => words.queueNames[queue] ?? queue },
+  { header: words.waiting, right: true, class: 'digits', cell: ({ waiting }) => orUnknown(waiting) },
+  { header: words.running, right: true, class: 'digits', cell: ({ running }) => orUnknown(running) },
+  { header: words.delayed, right: true, class: 'digits', cell: ({ delayed }) => orUnknown(delayed) },
   {
-    header: 'Longest wait',
+    header: words.longest,
     right: true,
     class: 'digits',
     cell: ({ oldestSeconds }) => (oldestSeconds === 0 ? '–' : duration(Math.round(oldestSeconds * 1000))),
   },
   {
-    header: 'Failed',
+    header: words.failed,
     right: true,
     class: 'digits',
     cell: ({ queue, failed }) => (failed === null ? '' : <a href={failuresOf(queue)}>{number(failed)}</a>),

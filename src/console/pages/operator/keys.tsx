@@ -2,6 +2,7 @@
  * The keys of any account, which operators limit, rotate and revoke.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { ApiKey } from '../../api/endpoints.ts'
 import { endSecretOf, getKeysOf, limitAnyKey, revokeAnyKey } from '../../api/operator.ts'
 import { Empty } from '../../parts/basics.tsx'
@@ -10,6 +11,8 @@ import { List } from '../../parts/list.tsx'
 import { useLoad } from '../../state/load.ts'
 import { EditKey } from '../key-limits.tsx'
 import { KeyTable, Revoke } from '../keys.tsx'
+
+const words = t.accounts
 
 /** `changed`: what operators did to the account has one entry more. */
 export function KeysOf({ accountId, changed }: { accountId: string; changed: () => void }) {
@@ -23,8 +26,8 @@ export function KeysOf({ accountId, changed }: { accountId: string; changed: () 
   }
   return (
     <section class="panel">
-      <h2>Keys</h2>
-      <List of={keys} rows={3} empty={<Empty title="No keys yet" />}>
+      <h2>{t.frame.page.keys}</h2>
+      <List of={keys} rows={3} empty={<Empty title={words.noKeys} />}>
         {(items) => <KeyTable keys={items} edit={setEditing} rotate={setRotating} revoke={setRevoking} />}
       </List>
       {editing && <EditKey apiKey={editing} close={() => setEditing(null)} changed={done} change={limitAnyKey} />}
@@ -37,9 +40,9 @@ export function KeysOf({ accountId, changed }: { accountId: string; changed: () 
 /** Asks before the secret of a key is ended. Only its owner sees the next one. */
 const EndSecret = ({ apiKey, close, ended }: { apiKey: ApiKey; close: () => void; ended: () => void }) => (
   <Confirm
-    title={`End the secret of ${apiKey.name}?`}
-    verb="End secret"
-    busyText="Ending…"
+    title={words.endSecretTitle(apiKey.name)}
+    verb={words.endSecret}
+    busyText={words.ending}
     danger
     close={close}
     work={async () => {
@@ -47,7 +50,6 @@ const EndSecret = ({ apiKey, close, ended }: { apiKey: ApiKey; close: () => void
       ended()
     }}
   >
-    Programs that use <code>{apiKey.hint}</code> will be refused from now on. Its owner gets an e-mail, and makes a new
-    secret, which you do not see. Limits and usage stay.
+    {words.secretEnds(<code>{apiKey.hint}</code>)}
   </Confirm>
 )

@@ -2,6 +2,7 @@
  * The mails that were given up: sent again, or discarded.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { MailRecord } from '../../api/operator.ts'
 import { discardMail, getDeadMails, retryMail } from '../../api/operator.ts'
 import { Action, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
@@ -13,24 +14,9 @@ import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
 
-const PATH = '/operator/mails'
+const words = t.records
 
-const KINDS: Record<MailRecord['kind'], string> = {
-  verification: 'Verification',
-  reset: 'Password reset',
-  address: 'New address',
-  address_notice: 'Change of address',
-  key_rotated: 'New secret of a key',
-  access: 'What can use an account',
-  budget: 'Budget',
-  receipt: 'Receipt',
-  low_balance: 'Low balance',
-  top_up_failed: 'Automatic top-up failed',
-  top_up_off: 'Automatic top-up off',
-  webhook_off: 'Webhook disabled',
-  invitation: 'Invitation',
-  sign_in_changed: 'Change of the sign-in',
-}
+const PATH = '/operator/mails'
 
 export function MailsSection({ query }: { query: Record<string, string> }) {
   const { cursor } = query
@@ -46,26 +32,21 @@ export function MailsSection({ query }: { query: Record<string, string> }) {
     })
   const next = mails.data?.nextCursor
   const doing: Column<MailRecord> = {
-    header: 'Retry or discard',
+    header: words.retryOrDiscard,
     hidden: true,
     right: true,
     cell: (mail) => (
       <span class="row">
-        <Action
-          class="small"
-          busy={busy}
-          aria-label={`Retry the e-mail to ${mail.recipient}`}
-          onClick={() => retry(mail)}
-        >
-          Retry
+        <Action class="small" busy={busy} aria-label={words.retryOne(mail.recipient)} onClick={() => retry(mail)}>
+          {t.playground.retry}
         </Action>
         <button
           type="button"
           class="small danger"
-          aria-label={`Discard the e-mail to ${mail.recipient}`}
+          aria-label={words.discardOne(mail.recipient)}
           onClick={() => setDiscarding(mail)}
         >
-          Discard
+          {words.discard}
         </button>
       </span>
     ),
@@ -73,11 +54,8 @@ export function MailsSection({ query }: { query: Record<string, string> }) {
   return (
     <section class="panel">
       <ErrorMessage problem={problem} />
-      <List
-        of={mails}
-        empty={<Empty title="No undelivered e-mails">Every e-mail was delivered or will be tried again.</Empty>}
-      >
-        {(items) => <Table label="Mails" columns={[...COLUMNS, doing]} rows={items} keyOf={(mail) => mail.id} />}
+      <List of={mails} empty={<Empty title={words.noMails}>{words.allDelivered}</Empty>}>
+        {(items) => <Table label={words.mails} columns={[...COLUMNS, doing]} rows={items} keyOf={(mail) => mail.id} />}
       </List>
       <Pager path={PATH} query={query} next={next} />
       {discarding && <Discard mail={discarding} close={() => setDiscarding(null)} done={() => drop(discarding)} />}
@@ -87,9 +65,9 @@ export function MailsSection({ query }: { query: Record<string, string> }) {
 
 const Discard = ({ mail, close, done }: { mail: MailRecord; close: () => void; done: () => void }) => (
   <Confirm
-    title="Discard this e-mail?"
-    verb="Discard"
-    busyText="Discarding…"
+    title={words.discardTitle}
+    verb={words.discard}
+    busyText={words.discarding}
     danger
     close={close}
     work={async () => {
@@ -97,14 +75,14 @@ const Discard = ({ mail, close, done }: { mail: MailRecord; close: () => void; d
       done()
     }}
   >
-    {mail.recipient} will never get it.
+    {words.never(mail.recipient)}
   </Confirm>
 )
 
 const COLUMNS: Column<MailRecord>[] = [
-  { header: 'Requested', cell: (mail) => <Time iso={mail.createdAt} /> },
-  { header: 'Kind', cell: (mail) => KINDS[mail.kind] },
-  { header: 'To', cell: (mail) => mail.recipient },
-  { header: 'Tries', right: true, class: 'digits', cell: (mail) => number(mail.tries) },
-  { header: 'Last error', class: 'wrap', cell: (mail) => mail.note },
+  { header: words.requested, cell: (mail) => <Time iso={mail.createdAt} /> },
+  { header: words.kind, cell: (mail) => words.mailKinds[mail.kind] },
+  { header: words.to, cell: (mail) => mail.recipient },
+  { header: words.tries, right: true, class: 'digits', cell: (mail) => number(mail.tries) },
+  { header: words.lastError, class: 'wrap', cell: (mail) => mail.note },
 ]

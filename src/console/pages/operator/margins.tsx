@@ -2,6 +2,7 @@
  * What calls brought in and what they cost.
  */
 import { useMemo, useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import { marginCsv } from '../../../shared/reports/margin-csv.ts'
 import type { Margin } from '../../api/operator.ts'
 import { getMargins } from '../../api/operator.ts'
@@ -13,6 +14,8 @@ import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
+
+const words = t.operator
 
 const DAYS = 30
 const DAY_MS = 86_400_000
@@ -33,26 +36,26 @@ export function MarginsSection() {
   return (
     <section class="panel">
       <div class="row between head">
-        <h2>The last {DAYS} days</h2>
+        <h2>{words.theLastDays(DAYS)}</h2>
         {rows && rows.length > 0 && (
           <a
             class="button small"
             download="margins.csv"
             href={`data:text/csv;charset=utf-8,${encodeURIComponent(`\uFEFF${marginCsv(rows, byGroup)}`)}`}
           >
-            Download CSV
+            {t.frame.downloadCsv}
           </a>
         )}
       </div>
       <label class="check">
         <input type="checkbox" checked={byGroup} onChange={(event) => setByGroup(event.currentTarget.checked)} />
-        By group of customers
+        {words.byGroup}
       </label>
       <Summary rows={rows} hasWorth={margins.data?.creditMicroUsd !== null} days={days} />
-      <List of={margins} empty={<Empty title="No calls in these days" />}>
+      <List of={margins} empty={<Empty title={words.noneInDays} />}>
         {(items) => (
           <Table
-            label="Margins"
+            label={words.margins}
             columns={byGroup ? [...KINDS, GROUP, ...SUMS] : [...KINDS, ...SUMS]}
             rows={items.toReversed()}
             keyOf={({ day, model, upstream, group }) => JSON.stringify([day, model, upstream, group])}
@@ -73,20 +76,17 @@ function Summary({ rows, hasWorth, days }: SummaryProps) {
   if (stack.models.length === 0) {
     return (
       <p>
-        Costs and margins are unknown. State <code>creditMicroUsd</code> (what a credit is worth) and the{' '}
-        <code>cost</code> of upstreams in the <a href="/operator/catalogue">catalogue</a> to see them here.
+        {words.unknownCosts(<code>creditMicroUsd</code>, <code>cost</code>, (name) => (
+          <a href="/operator/catalogue">{name}</a>
+        ))}
       </p>
     )
   }
   return (
     <>
-      {!hasWorth && (
-        <p class="soft">
-          The catalogue does not say what a credit is worth (<code>creditMicroUsd</code>), so only costs are shown.
-        </p>
-      )}
-      <StackChart title={`Last ${DAYS} days`} stack={stack} isLoaded={rows !== undefined} text={dollars} />
-      {unknown > 0 && <p class="soft">The cost of {counted(unknown, 'call')} is unknown, and not in these sums.</p>}
+      {!hasWorth && <p class="soft">{words.noWorth(<code>creditMicroUsd</code>)}</p>}
+      <StackChart title={words.lastDays(DAYS)} stack={stack} isLoaded={rows !== undefined} text={dollars} />
+      {unknown > 0 && <p class="soft">{words.unknownOf(counted(unknown, 'call'))}</p>}
     </>
   )
 }
@@ -106,19 +106,19 @@ function stackOf(rows: readonly Margin[], hasWorth: boolean, days: string[]): St
   }
   const isWhole = rows.every((row) => row.callsOfUnknownCost === 0)
   const hasCosts = isWhole || costs.some((cost) => cost > 0)
-  if (!hasWorth) return hasCosts ? { days, models: ['Cost'], rows: [costs] } : { days, models: [], rows: [] }
-  if (!hasCosts) return { days, models: ['Revenue'], rows: [revenues] }
+  if (!hasWorth) return hasCosts ? { days, models: [words.cost], rows: [costs] } : { days, models: [], rows: [] }
+  if (!hasCosts) return { days, models: [words.revenue], rows: [revenues] }
   const left = revenues.map((revenue, at) => Math.max(0, revenue - costs[at]!))
-  return { days, models: ['Cost', isWhole ? 'Margin' : 'Revenue less known cost'], rows: [costs, left] }
+  return { days, models: [words.cost, isWhole ? words.margin : words.lessKnown], rows: [costs, left] }
 }
 
 const KINDS: Column<Margin>[] = [
-  { header: 'Day (UTC)', sortBy: ({ day }) => day, cell: ({ day }) => dayText(day) },
-  { header: 'Model', sortBy: ({ model }) => model, cell: ({ model }) => model },
-  { header: 'Upstream', sortBy: ({ upstream }) => upstream, cell: ({ upstream }) => upstream ?? 'none' },
+  { header: words.day, sortBy: ({ day }) => day, cell: ({ day }) => dayText(day) },
+  { header: t.frame.search.model, sortBy: ({ model }) => model, cell: ({ model }) => model },
+  { header: words.upstream, sortBy: ({ upstream }) => upstream, cell: ({ upstream }) => upstream ?? words.none },
 ]
 
-const GROUP: Column<Margin> = { header: 'Group', cell: ({ group }) => group ?? 'none' }
+const GROUP: Column<Margin> = { header: words.group, cell: ({ group }) => group ?? words.none }
 
 /** A column of numbers. */
 const sum = (
@@ -138,36 +138,36 @@ const leftOf = ({ revenueMicroUsd: revenue, costMicroUsd: cost, callsOfUnknownCo
 
 const SUMS: Column<Margin>[] = [
   sum(
-    'Calls',
+    t.frame.page.calls,
     ({ calls }) => calls,
     ({ calls }) => number(calls),
   ),
   sum(
-    'Credits',
+    t.frame.page.credits,
     ({ credits }) => credits,
     ({ credits }) => number(credits),
   ),
   sum(
-    'Revenue',
+    words.revenue,
     (row) => row.revenueMicroUsd,
     (row) => knownDollars(row.revenueMicroUsd),
   ),
   sum(
-    'Cost',
+    words.cost,
     (row) => row.costMicroUsd,
     (row) => costText(row),
   ),
-  sum('Margin', leftOf, (row) => marginText(row)),
+  sum(words.margin, leftOf, (row) => marginText(row)),
 ]
 
-const knownDollars = (microUsd: number | null): string => (microUsd === null ? 'unknown' : dollars(microUsd))
+const knownDollars = (microUsd: number | null): string => (microUsd === null ? words.unknown : dollars(microUsd))
 
 /** What is known of the cost, and the calls that it lacks. */
 const costText = ({ costMicroUsd: cost, callsOfUnknownCost: unknown }: Margin): string =>
-  cost === null || unknown === 0 ? knownDollars(cost) : `${dollars(cost)} + ${counted(unknown, 'unknown call')}`
+  cost === null || unknown === 0 ? knownDollars(cost) : `${dollars(cost)} + ${counted(unknown, 'unknownCall')}`
 
 /** A share of the revenue; unknown as soon as the cost of one call is. */
 function marginText({ revenueMicroUsd: revenue, costMicroUsd: cost, callsOfUnknownCost: unknown }: Margin): string {
-  if (revenue === null || cost === null || unknown > 0) return 'unknown'
+  if (revenue === null || cost === null || unknown > 0) return words.unknown
   return revenue === 0 ? dollars(-cost) : share(revenue - cost, revenue)
 }

@@ -2,6 +2,7 @@
  * The operator's pages: a home, and one for each thing that operators read or change.
  */
 import { useEffect, useRef } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import { Empty, Loading, Page } from '../../parts/basics.tsx'
 import { Collapsible } from '../../parts/collapsible.tsx'
 import type { PageProps } from '../../parts/route.ts'
@@ -24,33 +25,24 @@ import { UpstreamsSection } from './upstreams.tsx'
 import { WebhookSection } from './webhook.tsx'
 import { WebhooksSection } from './webhooks.tsx'
 
-/** Each with its name among the sections, and its heading where that is another. */
-const SECTIONS: readonly (readonly [section: string, name: string, heading?: string])[] = [
-  ['home', 'Home', 'Operator home'],
-  ['accounts', 'Accounts'],
-  ['calls', 'Calls'],
-  ['payments', 'Payments'],
-  ['codes', 'Codes'],
-  ['debts', 'Debts'],
-  ['mails', 'E-mails', 'Undelivered e-mails'],
-  ['upstreams', 'Upstreams'],
-  ['margins', 'Margins'],
-  ['catalogue', 'Catalogue'],
-  ['banner', 'Banner'],
-  ['webhooks', 'Webhooks'],
-  ['actions', 'Audit', 'Audit log'],
-]
+const words = t.operator
+
+/** Each with its name among the sections. */
+const SECTIONS = Object.entries(words.names)
+
+/** The headings of sections that differ from their names. */
+const HEADINGS: Record<string, string> = words.headings
 
 /** The headings of the sections' own pages about one thing. */
-const ONE: Record<string, string> = { accounts: 'Account', calls: 'Calls', payments: 'Payment', webhooks: 'Webhook' }
+const ONE: Record<string, string> = words.ones
 
 /** Without a provider there are no payments. */
-const sections = () => SECTIONS.filter(([one]) => one !== 'payments' || buying()?.provider != null)
+const sections = () => SECTIONS.filter(([one]) => one !== words.payments || buying()?.provider != null)
 
 export function OperatorPage({ params, query }: PageProps) {
   const found = SECTIONS.find(([one]) => one === (params.section ?? 'home'))
-  const [section, name, heading = name] = found ?? ['', 'Page not found']
-  const title = (params.id && ONE[section]) || heading
+  const [section, name] = found ?? ['', words.notFound]
+  const title = (params.id && ONE[section]) || HEADINGS[section] || name
   const role = account.value?.role
   if (role === undefined) {
     return (
@@ -61,20 +53,22 @@ export function OperatorPage({ params, query }: PageProps) {
   }
   if (role !== 'admin') {
     return (
-      <Page title="Operator">
+      <Page title={t.frame.page.operator}>
         <section class="panel">
-          <Empty title="This page is for operators">Your account does not have access to it.</Empty>
+          <Empty title={words.forOperators}>{words.noAccess}</Empty>
         </section>
       </Page>
     )
   }
   if (!found || (params.id && !ONE[section])) {
     return (
-      <Page title="Page not found">
-        <Sections current="" name="none" />
+      <Page title={words.notFound}>
+        <Sections current="" name={words.none} />
         <section class="panel">
-          <Empty title="There is no such page">
-            Choose one above, or go to the <a href="/operator">operator home</a>.
+          <Empty title={words.noSuchPage}>
+            {words.chooseAbove((home) => (
+              <a href="/operator">{home}</a>
+            ))}
           </Empty>
         </section>
       </Page>
@@ -86,7 +80,7 @@ export function OperatorPage({ params, query }: PageProps) {
       {section === 'home' && <HomeSection />}
       {section === 'accounts' &&
         (params.id ? <AccountSection key={params.id} id={params.id} /> : <AccountsSection query={query} />)}
-      {section === 'payments' &&
+      {section === words.payments &&
         (params.id ? <PaymentSection key={params.id} id={params.id} /> : <PaymentsSection query={query} />)}
       {section === 'codes' && <CodesSection />}
       {section === 'debts' && <DebtsSection />}
@@ -112,8 +106,8 @@ function Sections({ current, name }: { current: string; name: string }) {
     if (link) strip.current!.scrollLeft = link.offsetLeft - (strip.current!.clientWidth - link.offsetWidth) / 2
   }, [current, shown.length])
   return (
-    <Collapsible key={current} name={`Section: ${name}`}>
-      <nav ref={strip} class="tabs strip" aria-label="Sections">
+    <Collapsible key={current} name={words.section(name)}>
+      <nav ref={strip} class="tabs strip" aria-label={words.sections}>
         {shown.map(([one, title]) => (
           <a key={one} href={`/operator/${one}`} aria-current={one === current ? 'page' : undefined}>
             {title}

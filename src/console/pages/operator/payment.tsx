@@ -3,6 +3,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import { Problem, problemOf } from '../../api/client.ts'
 import type { OperatedPayment, PaymentDetails } from '../../api/operator-billing.ts'
 import { getPayment, checkPayment, refundPayment, resolvePayment } from '../../api/operator-billing.ts'
@@ -17,9 +18,11 @@ import { useLoad } from '../../state/load.ts'
 import { LedgerTable } from '../credits/ledger.tsx'
 import { PaymentStatus } from '../credits/payments.tsx'
 
+const words = t.records
+
 export function PaymentSection({ id }: { id: string }) {
   const { data, problem, reload } = useLoad(`payment ${id}`, () => getPayment(id))
-  if (problem?.code === 'not_found') return <ErrorMessage problem="There is no such payment." />
+  if (problem?.code === 'not_found') return <ErrorMessage problem={t.credits.payments.noSuch} />
   if (!data) return problem ? <ErrorMessage problem={problem} retry={reload} /> : <Loading rows={8} />
   return (
     <>
@@ -27,14 +30,19 @@ export function PaymentSection({ id }: { id: string }) {
       <Head details={data} reload={reload} />
       {data.refunds.length > 0 && (
         <section class="panel">
-          <h2>Refunds</h2>
-          <Table label="Refunds" columns={refundColumns(data.payment)} rows={data.refunds} keyOf={({ id }) => id} />
+          <h2>{words.refunds}</h2>
+          <Table
+            label={words.refunds}
+            columns={refundColumns(data.payment)}
+            rows={data.refunds}
+            keyOf={({ id }) => id}
+          />
         </section>
       )}
       <section class="panel">
-        <h2>Ledger</h2>
+        <h2>{t.credits.ledger}</h2>
         {data.ledger.length === 0 ? (
-          <p class="soft">Nothing was credited.</p>
+          <p class="soft">{words.notCredited}</p>
         ) : (
           <LedgerTable entries={data.ledger} callHref={(call) => `/operator/calls/${call}`} />
         )}
@@ -45,16 +53,13 @@ export function PaymentSection({ id }: { id: string }) {
 
 type Refunded = PaymentDetails['refunds'][number]
 
-const REFUND_WORDS: Record<Refunded['status'], string> = {
-  asked: 'Requested',
-  taken: 'Accepted by Stripe',
-  refused: 'Refused by Stripe',
-}
-
 const refundColumns = ({ currency }: OperatedPayment): Column<Refunded>[] => [
-  { header: 'Time', cell: ({ createdAt }) => <Time iso={createdAt} /> },
-  { header: 'Amount', right: true, class: 'digits', cell: ({ amountMinor }) => money(amountMinor, currency) },
-  { header: 'Status', cell: ({ status, failure }) => `${REFUND_WORDS[status]}${failure ? `: ${failure}` : ''}` },
+  { header: words.time, cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  { header: t.accounts.amount, right: true, class: 'digits', cell: ({ amountMinor }) => money(amountMinor, currency) },
+  {
+    header: words.status,
+    cell: ({ status, failure }) => `${words.refundStatuses[status]}${failure ? words.because(failure) : ''}`,
+  },
 ]
 
 /** What can still be refunded, in minor units: what a dispute has taken cannot. */
@@ -76,12 +81,17 @@ function Head({ details, reload }: { details: PaymentDetails; reload: () => void
       <div class="row between">
         <h2 class="name">{money(payment.amountMinor, payment.currency)}</h2>
         <span class="row">
-          <Action class="small quiet" busy={busy} busyText="Checking…" onClick={doing(() => checkPayment(payment.id))}>
-            Check with Stripe now
+          <Action
+            class="small quiet"
+            busy={busy}
+            busyText={words.checking}
+            onClick={doing(() => checkPayment(payment.id))}
+          >
+            {words.checkNow}
           </Action>
           {payment.status === 'paid' && left > 0 && (
             <button type="button" class="small danger" onClick={() => setRefunding(true)}>
-              Refund
+              {words.refund}
             </button>
           )}
         </span>
@@ -89,14 +99,15 @@ function Head({ details, reload }: { details: PaymentDetails; reload: () => void
       {payment.status === 'review' && (
         <div class="notice" role="status">
           <p>
-            <strong>Needs a decision:</strong> {payment.reviewReason}. Check it in Stripe's dashboard first.
+            <strong>{words.needsDecision}</strong>
+            {words.decide(payment.reviewReason ?? '')}
           </p>
           <span class="row">
             <Action class="small" busy={busy} onClick={doing(() => resolvePayment(payment.id, 'grant'))}>
-              Grant the credits
+              {words.grantCredits}
             </Action>
             <Action class="small danger" busy={busy} onClick={doing(() => resolvePayment(payment.id, 'dismiss'))}>
-              Dismiss
+              {words.dismiss}
             </Action>
           </span>
         </div>
@@ -109,22 +120,22 @@ function Head({ details, reload }: { details: PaymentDetails; reload: () => void
 }
 
 /** The facts that are too long for one column. */
-const LONG = new Set(['Account', 'ID', 'At Stripe'])
+const LONG = new Set([words.account, 'ID', words.atStripe])
 
 function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) {
   const { currency, refundedMinor, disputedMinor, receiptUrl } = payment
   const facts: [name: string, value: ComponentChildren, testId?: string][] = [
-    ['Status', <PaymentStatus payment={payment} />],
-    ['Account', <AccountLink id={payment.accountId} email={payment.accountEmail} name={payment.accountName} />],
-    ['Credits', number(creditsOf(payment))],
-    ['Already spent', number(spent), 'spent'],
-    ['Taken back', number(payment.reversed), 'reversed'],
-    ['Refunded', money(refundedMinor, currency)],
-    ['Disputed', money(disputedMinor, currency)],
-    ['Ordered', <Time iso={payment.createdAt} />],
-    ['Paid', payment.paidAt ? <Time iso={payment.paidAt} /> : 'not yet'],
+    [words.status, <PaymentStatus payment={payment} />],
+    [words.account, <AccountLink id={payment.accountId} email={payment.accountEmail} name={payment.accountName} />],
+    [t.frame.page.credits, number(creditsOf(payment))],
+    [words.spent, number(spent), 'spent'],
+    [words.takenBack, number(payment.reversed), 'reversed'],
+    [words.refunded, money(refundedMinor, currency)],
+    [words.disputed, money(disputedMinor, currency)],
+    [words.ordered, <Time iso={payment.createdAt} />],
+    [words.paid, payment.paidAt ? <Time iso={payment.paidAt} /> : t.calls.steps.notYet],
     ['ID', <code>{payment.id}</code>],
-    ['At Stripe', <code>{payment.intent ?? payment.session ?? 'nothing yet'}</code>],
+    [words.atStripe, <code>{payment.intent ?? payment.session ?? words.nothingYet}</code>],
   ]
   return (
     <dl class="facts">
@@ -134,9 +145,9 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
         </Fact>
       ))}
       {receiptUrl && (
-        <Fact name="Receipt">
+        <Fact name={t.credits.payments.receipt}>
           <a href={receiptUrl} target="_blank" rel="noreferrer">
-            Open at Stripe
+            {words.openAtStripe}
           </a>
         </Fact>
       )}
@@ -157,7 +168,7 @@ function Refund({ details: { payment, spent, refundableMinor }, close, done }: R
     const amountMinor = minorOf(amount, currency)
     run(async () => {
       if (!amountMinor || amountMinor > left)
-        throw new Problem('invalid_amount', `amount must be an amount up to ${money(left, currency)}.`)
+        throw new Problem('invalid_amount', words.amountUpTo(money(left, currency)), 'amount')
       try {
         await refundPayment(id, { ...(amountMinor !== left && { amountMinor }), ...(force && { force: true }) })
       } catch (thrown) {
@@ -169,31 +180,27 @@ function Refund({ details: { payment, spent, refundableMinor }, close, done }: R
     })
   }
   return (
-    <Dialog title="Refund this payment?" close={close}>
+    <Dialog title={words.refundTitle} close={close}>
       <Form problem={problem} onSubmit={submit}>
-        <p>
-          Its credits are taken back first, then the customer gets the money. {credits(spent)} of this payment{' '}
-          {spent === 1 ? 'is' : 'are'} already spent.
-        </p>
+        <p>{words.aboutRefund(credits(spent), spent === 1)}</p>
         <Field
-          label={`Amount (${currency.toUpperCase()})`}
+          label={words.amountIn(currency.toUpperCase())}
           name="amount"
           inputMode="decimal"
           defaultValue={majorText(refundableMinor, currency)}
-          hint={
-            refundableMinor < left
-              ? `${money(refundableMinor, currency)} is left unspent. At most ${money(left, currency)}.`
-              : `At most ${money(left, currency)}.`
-          }
+          hint={[
+            refundableMinor < left && words.unspent(money(refundableMinor, currency)),
+            words.atMost(money(left, currency)),
+          ]}
           required
         />
         {mustForce && (
           <label class="check">
             <input type="checkbox" name="force" value="yes" />
-            Refund although credits are spent: they become debt of the account
+            {words.force}
           </label>
         )}
-        <Submit class="danger" busy={busy} busyText="Refunding…" verb="Refund" cancel={close} />
+        <Submit class="danger" busy={busy} busyText={words.refunding} verb={words.refund} cancel={close} />
       </Form>
     </Dialog>
   )

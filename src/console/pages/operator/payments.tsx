@@ -2,6 +2,7 @@
  * Finding payments.
  */
 import { useLocation } from 'preact-iso'
+import { t } from '../../language/language.ts'
 import type { OperatedPayment } from '../../api/operator-billing.ts'
 import { searchPayments } from '../../api/operator-billing.ts'
 import { AccountLink, Empty, Time } from '../../parts/basics.tsx'
@@ -11,36 +12,48 @@ import { List, Pager } from '../../parts/list.tsx'
 import { creditsOf, money } from '../../parts/money.ts'
 import { withFields } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
-import { Table } from '../../parts/table.tsx'
+import { BY_TIME, Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
 import { PaymentStatus, STATUSES } from '../credits/payments.tsx'
 
+const words = t.records
+
 const PATH = '/operator/payments'
 
-const CHOICES = [['', 'Any'], ...Object.entries(STATUSES).map(([status, [word]]) => [status, word] as const)] as const
+const CHOICES = [
+  ['', words.any],
+  ...Object.entries(STATUSES).map(([status, [word]]) => [status, word] as const),
+] as const
 
-const COLUMNS: Column<OperatedPayment>[] = [
-  { header: 'Payment', cell: ({ id }) => <a href={`${PATH}/${id}`}>{shortId(id)}</a> },
-  { header: 'Time', cell: ({ createdAt }) => <Time iso={createdAt} /> },
+const columnsOf = (orders: Column<OperatedPayment>['orders']): Column<OperatedPayment>[] => [
+  { header: words.payment, cell: ({ id }) => <a href={`${PATH}/${id}`}>{shortId(id)}</a> },
+  { header: words.time, ...(orders && { orders }), cell: ({ createdAt }) => <Time iso={createdAt} /> },
   {
-    header: 'Account',
+    header: words.account,
     cell: (one) => <AccountLink id={one.accountId} email={one.accountEmail} name={one.accountName} />,
   },
-  { header: 'Amount', right: true, class: 'digits', cell: (one) => money(one.amountMinor, one.currency) },
-  { header: 'Credits', right: true, class: 'digits', cell: (one) => number(creditsOf(one)) },
-  { header: 'How', cell: ({ kind }) => (kind === 'auto' ? 'Automatic' : 'Checkout') },
-  { header: 'Status', cell: (one) => <PaymentStatus payment={one} /> },
+  { header: t.accounts.amount, right: true, class: 'digits', cell: (one) => money(one.amountMinor, one.currency) },
+  { header: t.frame.page.credits, right: true, class: 'digits', cell: (one) => number(creditsOf(one)) },
+  {
+    header: t.credits.columns.how,
+    cell: ({ kind }) => (kind === 'auto' ? t.credits.payments.automatic : t.credits.payments.checkout),
+  },
+  { header: words.status, cell: (one) => <PaymentStatus payment={one} /> },
 ]
 
-export const PaymentTable = ({ payments }: { payments: OperatedPayment[] }) => (
-  <Table label="Payments" columns={COLUMNS} rows={payments} keyOf={({ id }) => id} />
+/** @param orders those of a list in pages */
+export const PaymentTable = ({
+  payments,
+  orders,
+}: { payments: OperatedPayment[] } & Pick<Column<OperatedPayment>, 'orders'>) => (
+  <Table label={t.credits.payments.title} columns={columnsOf(orders)} rows={payments} keyOf={({ id }) => id} />
 )
 
 export function PaymentsSection({ query }: { query: Record<string, string> }) {
   const { route } = useLocation()
-  const { search, status, cursor } = query
-  const payments = useLoad(`payments of all ${search} ${status} ${cursor}`, () =>
-    searchPayments({ search, status, cursor }),
+  const { search, status, sort, cursor } = query
+  const payments = useLoad(`payments of all ${search} ${status} ${sort} ${cursor}`, () =>
+    searchPayments({ search, status, sort, cursor }),
   )
   const submit = (event: Event): void => {
     const fields = fieldsOf(event)
@@ -51,18 +64,18 @@ export function PaymentsSection({ query }: { query: Record<string, string> }) {
     <section class="panel">
       <form class="finder" onSubmit={submit}>
         <Field
-          label="Find a payment"
+          label={words.findPayment}
           name="search"
           type="search"
           defaultValue={search}
-          hint="Part of an e-mail address or of an organisation's name, the payment's ID, or Stripe's."
+          hint={words.findHint}
           maxLength={254}
         />
-        <Choice label="Status" name="status" options={CHOICES} defaultValue={status ?? ''} />
-        <button type="submit">Find</button>
+        <Choice label={words.status} name="status" options={CHOICES} defaultValue={status ?? ''} />
+        <button type="submit">{t.accounts.find}</button>
       </form>
-      <List of={payments} empty={<Empty title="No matching payments" />}>
-        {(items) => <PaymentTable payments={items} />}
+      <List of={payments} empty={<Empty title={words.noPayments} />}>
+        {(items) => <PaymentTable payments={items} orders={BY_TIME} />}
       </List>
       <Pager path={PATH} query={query} next={next} />
     </section>

@@ -1,6 +1,7 @@
 /**
  * A form of the prices and groups in a catalogue, which writes into its text: all else in it stays.
  */
+import { t } from '../../language/language.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { asList, isFields } from '../../../shared/platform/fields.ts'
 import { useId } from 'preact/hooks'
@@ -8,6 +9,8 @@ import { isModality } from '../../../shared/terms/kinds.ts'
 import { priceText, pricedAs } from '../../parts/format.ts'
 import type { Path } from './catalogue-edits.ts'
 import { withValue } from './catalogue-edits.ts'
+
+const words = t.catalogue
 
 type Price = { path: Path; name: string; value: unknown }
 
@@ -24,16 +27,17 @@ function pricesOf(model: Fields, at: number): Price[] {
   if (isFields(model.pricing)) {
     const { pricing } = model
     const names = PRICING_FIELDS[String(model.modality)] ?? Object.keys(pricing)
-    return names.map((name) => ({ path: [...start, 'pricing', name], name, value: pricing[name] }))
+    return names.map((name) => ({ path: [...start, 'pricing', name], name: inWords(name), value: pricing[name] }))
   }
   if (model.credits !== undefined) {
-    return [{ path: [...start, 'credits'], name: 'credits', value: model.credits }]
+    return [{ path: [...start, 'credits'], name: inWords('credits'), value: model.credits }]
   }
   return asList(model.prices).flatMap((row, nth) => {
     if (!isFields(row)) return []
-    const name = 'perSecond' in row ? 'perSecond' : 'credits'
+    const field = 'perSecond' in row ? 'perSecond' : 'credits'
     const of = [row.resolution, row.size, row.quality].filter((one) => typeof one === 'string').join(', ')
-    return [{ path: [...start, 'prices', nth, name], name: of === '' ? name : `${name} at ${of}`, value: row[name] }]
+    const name = of === '' ? inWords(field) : words.at(inWords(field), of)
+    return [{ path: [...start, 'prices', nth, field], name, value: row[field] }]
   })
 }
 
@@ -50,7 +54,7 @@ function groupsOf(catalogue: unknown): [name: string, numbers: Price[]][] {
     group,
     GROUP_FIELDS.map((name) => ({
       path: ['groups', group, name],
-      name,
+      name: inWords(name),
       value: isFields(fields) ? fields[name] : undefined,
     })),
   ])
@@ -83,8 +87,8 @@ export function PriceForm({ catalogue, change }: FormProps) {
       )}
       {groupsOf(catalogue).map(([group, numbers]) => (
         <fieldset key={group}>
-          <legend>Group {group}</legend>
-          {fieldsOf(`Group ${group}`, numbers)}
+          <legend>{words.groupOf(group)}</legend>
+          {fieldsOf(words.groupOf(group), numbers)}
         </fieldset>
       ))}
     </div>
@@ -105,6 +109,7 @@ type PriceFieldProps = { of: string; name: string; value: unknown; change: (valu
 
 /** A field of the catalogue in words: cachedInput is "Cached input". */
 const inWords = (name: string): string =>
+  words.fields[name] ??
   name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/^./, (letter) => letter.toUpperCase())
 
 function PriceField({ of, name, value, change }: PriceFieldProps) {
@@ -112,8 +117,7 @@ function PriceField({ of, name, value, change }: PriceFieldProps) {
   return (
     <div class="field">
       <label for={id}>
-        <span class="hidden">{of} </span>
-        {inWords(name)}
+        <span class="hidden">{of} </span> {name}
       </label>
       <input
         id={id}

@@ -3,7 +3,10 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Overview } from '../../api/operator.ts'
+
+const words = t.operator
 
 const PLACE = 'tollgate.setup-dismissed'
 
@@ -25,60 +28,38 @@ function dismiss(): void {
 
 type Step = { done: boolean | null; what: ComponentChildren }
 
+const steps = words.setup
+
+/** A link within a text. */
+const to = (href: string) => (name: string) => <a href={href}>{name}</a>
+
 /** `done` null: nobody but the operator knows. */
 function stepsOf(setup: Overview['setup']): Step[] {
   const { modelsWithoutUpstream, hasCreditWorth, isPublic, sendsMail, sellsCredits } = setup
   return [
     {
       done: modelsWithoutUpstream.length === 0,
-      what: (
-        <>
-          Give <a href="/help/upstreams/README">upstreams</a> their keys
-          {modelsWithoutUpstream.length > 0 && `: nothing serves ${modelsWithoutUpstream.join(', ')}`}
-        </>
-      ),
+      what: steps.upstreams(to('/help/upstreams/README'), modelsWithoutUpstream.join(', ')),
     },
     {
       done: hasCreditWorth,
-      what: (
-        <>
-          State what a credit is worth in the <a href="/operator/catalogue">catalogue</a> (<code>creditMicroUsd</code>),
-          and what upstreams cost, to see <a href="/help/pricing">margins</a>
-        </>
-      ),
+      what: steps.worth(to('/operator/catalogue'), <code>creditMicroUsd</code>, to('/help/pricing')),
     },
     {
       done: isPublic,
-      what: (
-        <>
-          Set <code>BASE_URL</code> to the <a href="/help/configuration">public address</a>: links in mails lead there
-        </>
-      ),
+      what: steps.address(<code>BASE_URL</code>, to('/help/configuration')),
     },
     {
       done: sendsMail,
-      what: (
-        <>
-          Set <code>SMTP_URL</code>, so that <a href="/help/accounts-and-mail">mails</a> are sent
-        </>
-      ),
+      what: steps.mails(<code>SMTP_URL</code>, to('/help/accounts-and-mail')),
     },
     {
       done: sellsCredits,
-      what: (
-        <>
-          Sell credits with <a href="/help/payments">Stripe</a> (<code>PAYMENTS</code>), or give them away with{' '}
-          <a href="/operator/codes">codes</a>
-        </>
-      ),
+      what: steps.sell(to('/help/payments'), <code>PAYMENTS</code>, to('/operator/codes')),
     },
     {
       done: null,
-      what: (
-        <>
-          Back up Postgres: <a href="/help/operations#backup-and-restore">how</a>
-        </>
-      ),
+      what: steps.backup(to('/help/operations#backup-and-restore')),
     },
   ]
 }
@@ -90,7 +71,7 @@ export function Setup({ setup }: { setup: Overview['setup'] }) {
   return (
     <section class="panel" data-testid="setup">
       <div class="row between">
-        <h2>Before customers come</h2>
+        <h2>{words.before}</h2>
         <button
           type="button"
           class="small quiet"
@@ -99,7 +80,7 @@ export function Setup({ setup }: { setup: Overview['setup'] }) {
             setHidden(true)
           }}
         >
-          Dismiss
+          {words.dismiss}
         </button>
       </div>
       <ol class="steps">
@@ -107,7 +88,7 @@ export function Setup({ setup }: { setup: Overview['setup'] }) {
           <li key={nth} class={done ? 'done' : ''}>
             <span>
               {what}
-              {done && <small class="soft"> · done</small>}
+              {done && <small class="soft">{t.overview.steps.done}</small>}
             </span>
           </li>
         ))}

@@ -2,6 +2,7 @@
  * The keys of upstreams: set or missing, how each does, and its switches.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { UpstreamReport } from '../../api/operator.ts'
 import { switchUpstreamKey, testUpstreamKey } from '../../api/operator.ts'
 import { Action, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
@@ -10,34 +11,19 @@ import { useSubmit } from '../../parts/forms.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 
+const words = t.operator
+
 type Key = UpstreamReport['keys'][number] & { upstream: string }
-
-const STATES: Record<Key['state'], string> = {
-  ok: 'Set',
-  cooling: 'Cooling down',
-  off: 'Off',
-  disabled: 'Disabled by an operator',
-}
-
-const REASONS: Record<string, string> = {
-  refused: 'refused by the upstream',
-  no_credit: 'its account there has no credit',
-  rate_limited: 'over its limit',
-}
 
 /** A key without a value is missing, whatever else is known of it. */
 function State({ of: { configured, state, reason, until, models } }: { of: Key }) {
-  if (!configured) return <span class="status failed">Missing: its variable has no value</span>
+  if (!configured) return <span class="status failed">{words.missing}</span>
   return (
     <span class={state === 'ok' ? 'status succeeded' : 'status failed'}>
-      {STATES[state]}
-      {reason !== null && state !== 'disabled' && `: ${REASONS[reason] ?? reason.replaceAll('_', ' ')}`}
-      {until !== null && (
-        <>
-          , asked again <Time iso={until} />
-        </>
-      )}
-      {models.length > 0 && ` (${models.map(({ model }) => model).join(', ')})`}
+      {words.states[state]}
+      {reason !== null && state !== 'disabled' && words.because(words.reasons[reason] ?? reason.replaceAll('_', ' '))}
+      {until !== null && words.askedAgain(<Time iso={until} />)}
+      {models.length > 0 && words.ofModels(models.map(({ model }) => model).join(', '))}
     </span>
   )
 }
@@ -51,29 +37,31 @@ function Switches({ of: { upstream, name: key, configured, state }, changed }: {
   const test = (): void =>
     run(async () => {
       const { status, ms, says } = await testUpstreamKey(params)
-      setOutcome(`${status === null ? 'No answer' : `HTTP ${status}`} in ${duration(ms)}: the upstream ${says}`)
+      setOutcome(words.outcome(status, duration(ms), t.errors.sentence(says)))
     })
   const change = (): void =>
     run(async () => {
       await switchUpstreamKey(params, verb)
       changed()
     })
-  const named = `the key ${key} of ${upstream}`
+  const switchWord = verb === 'enable' ? t.webhooks.enable : t.webhooks.disable
+
   return (
     <>
       <span class="row">
         {configured && (
-          <Action class="small quiet" busy={busy} busyText="Testing…" aria-label={`Test ${named}`} onClick={test}>
-            Test
+          <Action
+            class="small quiet"
+            busy={busy}
+            busyText={words.testing}
+            aria-label={words.ofKey(words.test, key, upstream)}
+            onClick={test}
+          >
+            {words.test}
           </Action>
         )}
-        <Action
-          class="small quiet"
-          busy={busy}
-          aria-label={`${verb === 'enable' ? 'Enable' : 'Disable'} ${named}`}
-          onClick={change}
-        >
-          {verb === 'enable' ? 'Enable' : 'Disable'}
+        <Action class="small quiet" busy={busy} aria-label={words.ofKey(switchWord, key, upstream)} onClick={change}>
+          {switchWord}
         </Action>
       </span>
       <small role="status">{outcome}</small>
@@ -83,18 +71,18 @@ function Switches({ of: { upstream, name: key, configured, state }, changed }: {
 }
 
 const columnsOf = (changed: () => void): Column<Key>[] => [
-  { header: 'Upstream', sortBy: ({ upstream }) => upstream, cell: ({ upstream }) => upstream },
-  { header: 'Key', cell: ({ name }) => name },
-  { header: 'State', class: 'wrap', cell: (key) => <State of={key} /> },
+  { header: words.upstream, sortBy: ({ upstream }) => upstream, cell: ({ upstream }) => upstream },
+  { header: t.frame.search.key, cell: ({ name }) => name },
+  { header: words.state, class: 'wrap', cell: (key) => <State of={key} /> },
   {
-    header: 'Requests, last hour',
+    header: words.requestsLastHour,
     right: true,
     class: 'digits',
     sortBy: ({ calls }) => calls,
     cell: ({ calls }) => number(calls),
   },
-  { header: 'Failed', right: true, class: 'digits', cell: ({ failures }) => number(failures) },
-  { header: 'Switches', hidden: true, class: 'wrap', cell: (key) => <Switches of={key} changed={changed} /> },
+  { header: words.failed, right: true, class: 'digits', cell: ({ failures }) => number(failures) },
+  { header: words.switches, hidden: true, class: 'wrap', cell: (key) => <Switches of={key} changed={changed} /> },
 ]
 
 /** The keys of all upstreams. `reload`: reads them again, after a change. */
@@ -103,17 +91,15 @@ export function UpstreamKeys({ upstreams, reload }: { upstreams: readonly Upstre
   return (
     <section class="panel" data-testid="upstream-keys">
       <div class="row between head">
-        <h2>Keys</h2>
-        <a href="/operator/catalogue">Add or edit an upstream</a>
+        <h2>{t.frame.page.keys}</h2>
+        <a href="/operator/catalogue">{words.addUpstream}</a>
       </div>
-      <p class="soft">
-        A key is the value of an environment variable that the catalogue names. Set it, and restart web and workers.
-      </p>
+      <p class="soft">{words.aboutKeys}</p>
       {keys.length === 0 ? (
-        <Empty title="No keys" />
+        <Empty title={words.noKeys} />
       ) : (
         <Table
-          label="Keys"
+          label={t.frame.page.keys}
           columns={columnsOf(reload)}
           rows={keys}
           keyOf={({ upstream, name }) => `${upstream}/${name}`}

@@ -1,6 +1,7 @@
 /**
  * How the upstreams do: the last hour, and the day with its failures and open circuits.
  */
+import { t } from '../../language/language.ts'
 import type { UpstreamReport } from '../../api/operator.ts'
 import { getUpstreams } from '../../api/operator.ts'
 import { Empty, Time } from '../../parts/basics.tsx'
@@ -12,6 +13,8 @@ import type { Loaded } from '../../state/load.ts'
 import { useLoad } from '../../state/load.ts'
 import { Failures } from './attempts.tsx'
 import { UpstreamKeys } from './upstream-keys.tsx'
+
+const words = t.operator
 
 export function UpstreamsSection() {
   const upstreams = useLoad('upstreams', getUpstreams)
@@ -28,16 +31,13 @@ function Health({ upstreams }: { upstreams: Loaded<Awaited<ReturnType<typeof get
   return (
     <section class="panel">
       <div class="row between head">
-        <h2>The last 24 hours</h2>
+        <h2>{words.theLastDay}</h2>
         <button type="button" class="small quiet" onClick={upstreams.reload}>
-          Refresh
+          {words.refresh}
         </button>
       </div>
-      <p class="soft">
-        A circuit opens after five failures in a row: for ten seconds its upstream is asked last, then once to see
-        whether it is well again.
-      </p>
-      <List of={upstreams} empty={<Empty title="The catalogue has no upstreams" />}>
+      <p class="soft">{words.aboutCircuits}</p>
+      <List of={upstreams} empty={<Empty title={words.noUpstreams} />}>
         {(items) => <UpstreamTable upstreams={items} />}
       </List>
     </section>
@@ -59,23 +59,18 @@ const hourText = ({ hour, calls, failed, openings }: Hour): string =>
   [
     localTime(hour),
     counted(calls, 'call'),
-    ...(failed > 0 ? [`${number(failed)} failed`] : []),
-    ...(openings > 0 ? [`circuit opened ${openings === 1 ? 'once' : `${number(openings)} times`}`] : []),
+    ...(failed > 0 ? [words.hourFailed(number(failed))] : []),
+    ...(openings > 0 ? [words.hourOpened(number(openings), openings === 1)] : []),
   ].join(' · ')
 
 const sum = (hours: Hour[], of: (hour: Hour) => number): number => hours.reduce((all, hour) => all + of(hour), 0)
 
 /** A day as a row of hours, with a text for screen readers. */
 function Day({ upstream: { hours } }: { upstream: UpstreamReport }) {
-  const text = `${counted(
-    sum(hours, (hour) => hour.calls),
-    'call',
-  )}, ${share(
-    sum(hours, (hour) => hour.failed),
-    sum(hours, (hour) => hour.calls),
-  )} failed`
+  const calls = sum(hours, (hour) => hour.calls)
+  const failed = sum(hours, (hour) => hour.failed)
   return (
-    <span class="hours" role="img" aria-label={`Last 24 hours: ${text}`}>
+    <span class="hours" role="img" aria-label={words.dayText(counted(calls, 'call'), share(failed, calls))}>
       {hours.map((hour) => (
         <span key={hour.hour} class={toneOf(hour)} title={hourText(hour)} />
       ))}
@@ -87,61 +82,52 @@ function Circuit({ upstream: { hours, openedAt } }: { upstream: UpstreamReport }
   if (!openedAt) {
     const failed = sum(hours, (hour) => hour.failed)
     const well = failed <= sum(hours, (hour) => hour.calls) * BAD_SHARE
-    return <span class={well ? 'status succeeded' : 'status'}>{well ? 'Healthy (circuit closed)' : 'Closed'}</span>
+    return <span class={well ? 'status succeeded' : 'status'}>{well ? words.healthy : words.closed}</span>
   }
   const times = sum(hours, ({ openings }) => openings)
-  return (
-    <span class="status failed">
-      Opened {times === 1 ? 'once' : `${number(times)} times`}, last <Time iso={openedAt} />
-    </span>
-  )
+  return <span class="status failed">{words.opened(number(times), times === 1, <Time iso={openedAt} />)}</span>
 }
 
 const UPSTREAM_COLUMNS: Column<UpstreamReport>[] = [
   {
-    header: 'Upstream',
+    header: words.upstream,
     sortBy: ({ upstream }) => upstream,
     cell: ({ upstream }) => <a href={`/operator/calls?upstream=${encodeURIComponent(upstream)}`}>{upstream}</a>,
   },
   {
-    header: 'Calls, last hour',
+    header: words.callsLastHour,
     right: true,
     class: 'digits',
     sortBy: ({ calls }) => calls,
     cell: ({ calls }) => number(calls),
   },
-  { header: 'Failed', right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
+  { header: words.failed, right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
   {
-    header: 'Median',
+    header: words.median,
     right: true,
     sortBy: ({ latencyMs }) => latencyMs,
     class: 'digits',
     cell: ({ latencyMs }) => (latencyMs === null ? '' : duration(latencyMs)),
   },
-  { header: 'Last 24 hours', cell: (upstream) => <Day upstream={upstream} /> },
-  { header: 'Circuit', cell: (upstream) => <Circuit upstream={upstream} /> },
+  { header: words.lastDay, cell: (upstream) => <Day upstream={upstream} /> },
+  { header: words.circuit, cell: (upstream) => <Circuit upstream={upstream} /> },
 ]
 
 /** What the colours of the hours mean. */
-const TONES = [
-  ['good', 'healthy'],
-  ['bad', `over ${BAD_SHARE * 100}% failed`],
-  ['open', 'circuit opened'],
-  ['idle', 'no calls'],
-] as const
+const TONES = Object.entries({ ...words.tones, bad: words.tones.bad(`${BAD_SHARE * 100}%`) })
 
 /** The upstreams, with a key to the colours of their hours. */
 export const UpstreamTable = ({ upstreams }: { upstreams: UpstreamReport[] }) => (
   <>
-    <Table label="Upstreams" columns={UPSTREAM_COLUMNS} rows={upstreams} keyOf={({ upstream }) => upstream} />
+    <Table label={words.upstreams} columns={UPSTREAM_COLUMNS} rows={upstreams} keyOf={({ upstream }) => upstream} />
     <p class="tones">
-      Each bar is an hour:
-      {TONES.map(([tone, words]) => (
+      {words.eachBar}{' '}
+      {TONES.map(([tone, meaning]) => (
         <span key={tone} class="key">
           <span class="hours" aria-hidden="true">
             <span class={tone} />
-          </span>
-          {words}
+          </span>{' '}
+          {meaning}{' '}
         </span>
       ))}
     </p>

@@ -1,6 +1,7 @@
 /**
  * One of the operators' own webhooks, and what it was sent.
  */
+import { t } from '../../language/language.ts'
 import {
   getOperatorsDeliveries,
   getOperatorsDelivery,
@@ -12,6 +13,8 @@ import { useLoad } from '../../state/load.ts'
 import { Deliveries, useDeliveries } from '../webhooks/deliveries.tsx'
 import { Facts } from '../webhooks/one.tsx'
 
+const words = t.webhooks
+
 type Props = { id: string; query: Record<string, string> }
 
 export function WebhookSection({ id, query: { cursor } }: Props) {
@@ -20,7 +23,7 @@ export function WebhookSection({ id, query: { cursor } }: Props) {
   if (loaded.problem?.code === 'not_found') {
     return (
       <section class="panel">
-        <ErrorMessage problem="There is no such webhook. It may have been removed." />
+        <ErrorMessage problem={words.noSuch} />
       </section>
     )
   }
@@ -29,7 +32,7 @@ export function WebhookSection({ id, query: { cursor } }: Props) {
       <section class="panel">
         <ErrorMessage problem={loaded.problem} retry={loaded.reload} />
         {loaded.data ? <Facts webhook={loaded.data.webhook} /> : !loaded.problem && <Loading rows={3} />}
-        <a href="/operator/webhooks">All webhooks of the operators</a>
+        <a href="/operator/webhooks">{words.allOfOperators}</a>
       </section>
       <Deliveries
         webhook={loaded.data?.webhook}

@@ -2,6 +2,7 @@
  * The operators' own webhooks: where events of the whole service are reported.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { OperatorsEvent } from '../../api/operator.ts'
 import {
   addOperatorsWebhook,
@@ -24,24 +25,18 @@ import { useLoad } from '../../state/load.ts'
 import { NewWebhook } from '../webhooks/form.tsx'
 import { State } from '../webhooks/state.tsx'
 
-const EVENTS: Record<OperatorsEvent, string> = {
-  'payment.disputed': 'A payment of any account is disputed',
-  'payment.review': "A payment needs an operator's decision",
-  'mail.dead': 'An e-mail could not be delivered',
-  'upstream.unhealthy': 'The circuit of an upstream opened',
-  'upstream.recovered': 'That upstream works again',
-  'upstream.key.failed': 'A key of an upstream is refused, or has no credit',
-  'reconciler.refunded': 'A call that no process worked on was refunded',
-}
+const words = t.webhooks
+
+const EVENTS: Record<OperatorsEvent, string> = words.operatorsWhen
 
 const COLUMNS: Column<Webhook>[] = [
   {
-    header: 'Address',
+    header: words.address,
     class: 'wrap',
     cell: ({ id, url }) => <a href={`/operator/webhooks/${id}`}>{url}</a>,
   },
-  { header: 'Events', class: 'wrap', cell: ({ types }) => types.join(', ') },
-  { header: 'State', cell: (webhook) => <State webhook={webhook} /> },
+  { header: words.events, class: 'wrap', cell: ({ types }) => types.join(', ') },
+  { header: words.state, cell: (webhook) => <State webhook={webhook} /> },
 ]
 
 type Asking = { webhook: Webhook; about: 'rotate' | 'remove' }
@@ -56,7 +51,7 @@ export function WebhooksSection() {
   const put = (webhook: Webhook): void =>
     webhooks.change(({ data }) => ({ data: data.map((one) => (one.id === webhook.id ? webhook : one)) }))
   const doing: Column<Webhook> = {
-    header: 'Test, switch, rotate or remove',
+    header: words.doing,
     hidden: true,
     right: true,
     cell: (webhook) => <Doing webhook={webhook} work={work} ask={setAsking} changed={put} tested={setSent} />,
@@ -65,14 +60,22 @@ export function WebhooksSection() {
   return (
     <section class="panel">
       <div class="row between head">
-        <h2>Where operators are told</h2>
+        <h2>{words.told}</h2>
         <button type="button" class="small" onClick={() => setMaking(true)}>
-          New webhook
+          {words.new}
         </button>
       </div>
       <ErrorMessage problem={work.problem} />
-      <List of={webhooks} rows={3} empty={<Empty title="No webhooks yet">Create one to be told of events.</Empty>}>
-        {(items) => <Table label="Webhooks" broad columns={[...COLUMNS, doing]} rows={items} keyOf={({ id }) => id} />}
+      <List of={webhooks} rows={3} empty={<Empty title={words.none}>{words.createOne}</Empty>}>
+        {(items) => (
+          <Table
+            label={t.frame.page.webhooks}
+            broad
+            columns={[...COLUMNS, doing]}
+            rows={items}
+            keyOf={({ id }) => id}
+          />
+        )}
       </List>
       <Done text={sent} />
       {making && (
@@ -87,7 +90,12 @@ export function WebhooksSection() {
         <Ask {...asking} close={() => setAsking(null)} rotated={setSecret} removed={() => drop(asking.webhook.id)} />
       )}
       {secret !== null && (
-        <SecretDialog title="The new secret" secret={secret} copy="Copy the secret" close={() => setSecret(null)} />
+        <SecretDialog
+          title={t.keys.newSecretTitle}
+          secret={secret}
+          copy={words.copySecret}
+          close={() => setSecret(null)}
+        />
       )}
     </section>
   )
@@ -104,38 +112,38 @@ type DoingProps = {
 /** What can be done with a webhook. */
 function Doing({ webhook, work: { busy, run }, ask, changed, tested }: DoingProps) {
   const { id, url, disabledAt } = webhook
-  const verb = disabledAt === null ? 'Disable' : 'Enable'
+  const verb = disabledAt === null ? words.disable : words.enable
   const test = (): void =>
     run(async () => {
       await testOperatorsWebhook(id)
-      tested(`A test event is on its way to ${url}.`)
+      tested(words.tested(url))
     })
   const toggle = (): void => run(async () => changed((await switchOperatorsWebhook(id, disabledAt === null)).webhook))
   return (
     <span class="row">
       {disabledAt === null && (
-        <Action class="small quiet" busy={busy} aria-label={`Test ${url}`} onClick={test}>
-          Test
+        <Action class="small quiet" busy={busy} aria-label={words.verbOne(words.testOne, url)} onClick={test}>
+          {words.testOne}
         </Action>
       )}
-      <Action class="small quiet" busy={busy} aria-label={`${verb} ${url}`} onClick={toggle}>
+      <Action class="small quiet" busy={busy} aria-label={words.verbOne(verb, url)} onClick={toggle}>
         {verb}
       </Action>
       <button
         type="button"
         class="small quiet"
-        aria-label={`Rotate the secret of ${url}`}
+        aria-label={words.rotateOne(url)}
         onClick={() => ask({ webhook, about: 'rotate' })}
       >
-        Rotate
+        {t.keys.rotate}
       </button>
       <button
         type="button"
         class="small danger"
-        aria-label={`Remove ${url}`}
+        aria-label={t.members.removeOne(url)}
         onClick={() => ask({ webhook, about: 'remove' })}
       >
-        Remove
+        {t.settings.remove}
       </button>
     </span>
   )
@@ -147,19 +155,19 @@ type AskProps = Asking & { close: () => void; rotated: (secret: string) => void;
 const Ask = ({ webhook: { id, url }, about, close, rotated, removed }: AskProps) =>
   about === 'rotate' ? (
     <Confirm
-      title="Rotate the secret?"
-      verb="Rotate secret"
-      busyText="Rotating…"
+      title={words.rotateTitle}
+      verb={words.rotateSecret}
+      busyText={t.keys.rotating}
       close={close}
       work={async () => rotated((await rotateOperatorsWebhook(id)).secret)}
     >
-      For 24 hours every event is signed with both secrets, then only with the new one.
+      {words.rotation}
     </Confirm>
   ) : (
     <Confirm
-      title="Remove this webhook?"
-      verb="Remove webhook"
-      busyText="Removing…"
+      title={words.removeTitle}
+      verb={words.removeWebhook}
+      busyText={t.settings.removing}
       danger
       close={close}
       work={async () => {
@@ -167,6 +175,6 @@ const Ask = ({ webhook: { id, url }, about, close, rotated, removed }: AskProps)
         removed()
       }}
     >
-      Nothing is sent to {url} any more, also not what waits.
+      {words.removalOf(url)}
     </Confirm>
   )

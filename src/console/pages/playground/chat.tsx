@@ -3,6 +3,7 @@
  */
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, ChatMessage } from '../../api/call-forms.ts'
 import { credits } from '../../parts/format.ts'
@@ -16,6 +17,8 @@ import type { Options } from './options.tsx'
 import { NO_OPTIONS, OptionFields, withOptions } from './options.tsx'
 import { AsCode, Ceiling, ModelChoice, Setup } from './parts.tsx'
 import { useQuote } from './quote.ts'
+
+const words = t.playground
 
 type Props = {
   models: ModelEntry[]
@@ -81,7 +84,7 @@ export function ChatPlayground({ models, model, choose, other, compare }: Props)
           <ModelChoice models={models} model={model} choose={choose} />
           <Comparison models={models} model={model} other={other} compare={compare} />
         </Setup>
-        <Collapsible name="Options">
+        <Collapsible name={words.options}>
           <OptionFields models={sides.map((side) => side.model)} options={options} put={setOptions} />
         </Collapsible>
         <AsCode example={{ kind: 'chat', fields: first.fields }} />
@@ -107,7 +110,7 @@ export function ChatPlayground({ models, model, choose, other, compare }: Props)
           <Buttons
             running={running}
             begun={sides.some(({ lane }) => lane.value.messages.length > 0)}
-            stopWord={sides.filter(({ lane }) => lane.value.running).length > 1 ? 'Stop both' : 'Stop'}
+            stopWord={sides.filter(({ lane }) => lane.value.running).length > 1 ? words.stopBoth : words.stop}
             stop={stop}
             clear={clear}
             retry={retry}
@@ -122,9 +125,7 @@ export function ChatPlayground({ models, model, choose, other, compare }: Props)
 const AfterBoth = () =>
   account.value &&
   lanes.every(({ value: { cost, running } }) => cost && !running) && (
-    <p class="receipt">
-      Balance after both: <strong class="digits">{credits(account.value.credits)}</strong>
-    </p>
+    <p class="receipt">{words.after(<strong class="digits">{credits(account.value.credits)}</strong>)}</p>
   )
 
 /** The other model, or the offer to compare with one. */
@@ -138,9 +139,9 @@ function Comparison({ models, model, other, compare }: Omit<Props, 'choose'>) {
   if (other) {
     return (
       <>
-        <ModelChoice label="Compare with" models={models} model={other} choose={compare} />
+        <ModelChoice label={words.compareWith} models={models} model={other} choose={compare} />
         <button type="button" class="small quiet" onClick={() => compare(null)}>
-          Stop comparing
+          {words.stopComparing}
         </button>
       </>
     )
@@ -148,7 +149,7 @@ function Comparison({ models, model, other, compare }: Omit<Props, 'choose'>) {
   if (!another) return null
   return (
     <button type="button" class="small quiet" onClick={() => compare(another.id)}>
-      Compare with another model
+      {words.compare}
     </button>
   )
 }
@@ -158,21 +159,19 @@ const Head = ({ side: { lane, model, most }, afterwards }: { side: Side; afterwa
   <header class="row between">
     <span>
       <strong>{model.name ?? model.id}</strong>{' '}
-      <small class="soft">
-        at most <span class="digits">{credits(most)}</span>
-      </small>
+      <small class="soft">{words.most(<span class="digits">{credits(most)}</span>)}</small>
     </span>
     {lane.value.running && (
       <button
         type="button"
         class="small danger"
-        aria-label={`Stop ${model.name ?? model.id}`}
+        aria-label={words.stopOne(model.name ?? model.id)}
         onClick={() => {
           lane.value.running?.abort()
           afterwards()
         }}
       >
-        Stop
+        {words.stop}
       </button>
     )}
   </header>
@@ -181,7 +180,7 @@ const Head = ({ side: { lane, model, most }, afterwards }: { side: Side; afterwa
 /** What would be sent now: the chat, and what is typed. Without both, a placeholder. */
 function nextMessages(messages: ChatMessage[], text: string): ChatMessage[] {
   if (text.trim() !== '' || messages.length === 0)
-    return [...messages, { role: 'user', content: text || 'Your message' }]
+    return [...messages, { role: 'user', content: text || words.yourMessage }]
   return messages
 }
 
@@ -202,13 +201,13 @@ function Composer({ field, text, type, submit, children }: ComposerProps) {
   return (
     <form onSubmit={sent}>
       <label for="message" class="hidden">
-        Message
+        {words.message}
       </label>
       <textarea
         ref={field}
         id="message"
         rows={3}
-        placeholder="Your message"
+        placeholder={words.yourMessage}
         value={text}
         onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={(event) => {
@@ -242,14 +241,14 @@ function Buttons({ running, begun, stopWord, stop, clear, retry }: ButtonProps) 
       {begun && (
         <>
           <button type="button" class="quiet" onClick={clear}>
-            New chat
+            {words.newChat}
           </button>
           <button type="button" class="quiet" onClick={retry}>
-            Retry
+            {words.retry}
           </button>
         </>
       )}
-      <button type="submit">Send</button>
+      <button type="submit">{words.send}</button>
     </span>
   )
 }

@@ -3,11 +3,14 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import { ErrorMessage } from '../../parts/basics.tsx'
 import { credits } from '../../parts/format.ts'
 import { Markdown } from '../../parts/markdown.tsx'
 import type { Conversation } from '../../state/conversation.ts'
 import { Receipt } from './parts.tsx'
+
+const words = t.playground
 
 type Props = {
   talk: Conversation
@@ -20,19 +23,15 @@ type Props = {
 export const LaneView = ({ talk, name, head }: Props) => (
   <section class="lane" aria-label={head ? name : undefined}>
     {head}
-    <Messages talk={talk} name={name} label={head ? `Chat with ${name}` : 'Chat'} />
+    <Messages talk={talk} name={name} label={head ? words.chatWith(name) : t.words.kinds.chat} />
     <ErrorMessage problem={talk.problem} />
     {talk.cost && <Receipt cost={talk.cost} callId={talk.callId} part={head !== undefined} />}
     {talk.stopped && (
       <p class="receipt" role="status">
-        {talk.stoppedCost === null ? (
-          'Stopped. You pay for the text generated so far.'
-        ) : (
-          <>
-            Stopped. It cost <strong class="digits">{credits(talk.stoppedCost)}</strong>.
-          </>
-        )}{' '}
-        {talk.callId && <a href={`/calls/${talk.callId}`}>This call</a>}
+        {talk.stoppedCost === null
+          ? words.stoppedSoFar
+          : words.stopped(<strong class="digits">{credits(talk.stoppedCost)}</strong>)}{' '}
+        {talk.callId && <a href={`/calls/${talk.callId}`}>{words.thisCall}</a>}
       </p>
     )}
   </section>
@@ -57,12 +56,10 @@ function Messages({ talk, name, label }: { talk: Conversation; name: string; lab
       aria-busy={talk.running !== null}
       data-testid="messages"
     >
-      {talk.messages.length === 0 && (
-        <p class="soft">Ask something. The answer appears as it is generated and is billed by the token.</p>
-      )}
+      {talk.messages.length === 0 && <p class="soft">{words.ask}</p>}
       {talk.messages.map(({ role, content }, index) => (
         <div key={index} class={`message ${role}`}>
-          <small class="soft">{role === 'user' ? 'You' : name}</small>
+          <small class="soft">{role === 'user' ? words.you : name}</small>
           {role === 'assistant' && content !== '' ? <Markdown text={content} /> : <p>{content || '…'}</p>}
         </div>
       ))}

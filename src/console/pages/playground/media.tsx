@@ -2,6 +2,7 @@
  * Images, edited images and videos, with how far they are.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import {
   MAX_PICTURES,
   MAX_PROMPT,
@@ -20,6 +21,8 @@ import { AsCode, Ceiling, ModelChoice, Receipt, Setup } from './parts.tsx'
 import { ceilingOf } from './ceiling.ts'
 import { useQuote } from './quote.ts'
 
+const words = t.playground
+
 /** The largest picture that fits into a request of 1 MB as a data: address. */
 const MAX_READER_BYTES = 700_000
 
@@ -27,7 +30,7 @@ const dataUrl = (file: File): Promise<string> =>
   new Promise((resolve, reject) => {
     const reader = new FileReader()
     reader.onload = () => resolve(reader.result as string)
-    reader.onerror = () => reject(new Error('The file could not be read.'))
+    reader.onerror = () => reject(new Error(words.unreadable))
     reader.readAsDataURL(file)
   })
 
@@ -41,7 +44,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
   const chosen = stillOffered(kind, model, latest)
   const fields: MediaFields = {
     model: model.id,
-    prompt: prompt || 'a red fox in snow',
+    prompt: prompt || words.example,
     ...(image && { image_url: image }),
     ...(chosen.resolution && { resolution: chosen.resolution }),
     ...(chosen.duration && { duration: Number(chosen.duration) }),
@@ -49,7 +52,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
     ...(chosen.quality && { quality: chosen.quality }),
     ...(chosen.n && { n: Number(chosen.n) }),
   }
-  const most = useQuote(kind, fields, ceilingOf(model))
+  const most = useQuote(kind, fields, ceilingOf(model) * (fields.n ?? 1))
   const shown = { ...fields, ...(image.startsWith('data:') && { image_url: `${image.slice(0, 30)}…` }) }
   const submit = (event: Event): void => {
     event.preventDefault()
@@ -63,12 +66,12 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
         </Setup>
         <form onSubmit={submit}>
           <div class="field">
-            <label for="prompt">Prompt</label>
+            <label for="prompt">{words.prompt}</label>
             <textarea
               id="prompt"
               rows={4}
               maxLength={model.maxPromptLength ?? MAX_PROMPT}
-              placeholder="a red fox in snow"
+              placeholder={words.example}
               value={prompt}
               onInput={(event) => setPrompt(event.currentTarget.value)}
             />
@@ -77,8 +80,8 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
           <Options kind={kind} model={model} chosen={chosen} put={setLatest} />
           <div class="row between deed">
             <Ceiling most={most} />
-            <Action type="submit" busy={work.busy} busyText="Generating…">
-              {image ? 'Generate from image' : chosen.n ? 'Generate images' : `Generate ${kind}`}
+            <Action type="submit" busy={work.busy} busyText={words.generating}>
+              {image ? words.fromImage : chosen.n ? words.images : words.generate(kind)}
             </Action>
           </div>
         </form>
@@ -105,7 +108,7 @@ function Options({ kind, model, chosen, put }: OptionsProps) {
     <div class="columns">
       {resolutionsOf(kind, model).length > 0 && (
         <Choice
-          label="Resolution"
+          label={t.models.resolution}
           value={chosen.resolution}
           options={[
             ['', withDefault(model.resolutions?.[0])],
@@ -117,24 +120,24 @@ function Options({ kind, model, chosen, put }: OptionsProps) {
       )}
       {model.sizes && (
         <Choice
-          label="Size"
+          label={t.models.size}
           value={chosen.size}
-          options={[['', 'Automatic'], ...model.sizes.map((one) => [one, one] as const)]}
+          options={[['', words.automatic], ...model.sizes.map((one) => [one, one] as const)]}
           onChange={(event) => put({ ...chosen, size: event.currentTarget.value, resolution: '' })}
         />
       )}
       {model.qualities && (
         <Choice
-          label="Quality"
+          label={t.models.quality}
           value={chosen.quality}
-          options={[['', 'Automatic'], ...model.qualities.map((one) => [one, one] as const)]}
+          options={[['', words.automatic], ...model.qualities.map((one) => [one, one] as const)]}
           onChange={set('quality')}
         />
       )}
-      {kind === 'image' && <Choice label="Images" value={chosen.n} options={COUNTS} onChange={set('n')} />}
+      {kind === 'image' && <Choice label={words.count} value={chosen.n} options={COUNTS} onChange={set('n')} />}
       {kind === 'video' && (
         <Choice
-          label="Duration"
+          label={t.models.duration}
           value={chosen.duration}
           options={[
             ['', withDefault(seconds === undefined ? undefined : `${seconds} s`)],
@@ -152,7 +155,8 @@ const COUNTS: (readonly [string, string])[] = Array.from({ length: MAX_PICTURES 
   at === 0 ? (['', '1'] as const) : ([String(at + 1), String(at + 1)] as const),
 )
 
-const withDefault = (value: string | undefined): string => (value === undefined ? 'Default' : `Default (${value})`)
+const withDefault = (value: string | undefined): string =>
+  value === undefined ? words.noDefault : words.withDefault(value)
 
 const resolutionsOf = (modality: 'image' | 'video', { resolutions, sizes }: ModelEntry): readonly string[] =>
   offeredResolutions({ modality, ...(resolutions && { resolutions }), ...(sizes && { sizes }) })
@@ -175,32 +179,31 @@ function Picture({ kind, image, put }: { kind: 'image' | 'video'; image: string;
   const read = (file: File | undefined): void => {
     setProblem(null)
     if (!file) return
-    if (file.size > MAX_READER_BYTES)
-      return setProblem('Requests are limited to 1 MB. Choose an image of at most 700 kB, or enter its URL.')
+    if (file.size > MAX_READER_BYTES) return setProblem(words.tooLarge)
     dataUrl(file).then(put, (error: Error) => setProblem(error.message))
   }
-  const name = kind === 'image' ? 'Image to edit (optional)' : 'First frame (optional)'
+  const name = kind === 'image' ? words.toEdit : words.firstFrame
   return (
     <details open={image !== ''}>
       <summary>{name}</summary>
       <Field
-        label="Image URL"
+        label={words.imageUrl}
         type="url"
         value={image.startsWith('data:') ? '' : image}
         placeholder="https://…"
         onInput={(event) => put(event.currentTarget.value)}
       />
       <Field
-        label="Or upload a file"
+        label={words.upload}
         type="file"
         accept="image/png,image/jpeg,image/webp"
         onChange={(event) => read(event.currentTarget.files?.[0])}
       />
       {image.startsWith('data:') && (
         <p class="row">
-          <img src={image} width="64" alt="The chosen image" />
+          <img src={image} width="64" alt={words.chosen} />
           <button type="button" class="small quiet" onClick={() => put('')}>
-            Remove
+            {t.settings.remove}
           </button>
         </p>
       )}
@@ -218,7 +221,7 @@ function Result({ kind, work }: { kind: 'image' | 'video'; work: Work }) {
             {work.status}
             {work.progress !== null && ` ${work.progress} %`}
           </p>
-          <progress aria-label="Progress" {...(work.progress !== null && { value: work.progress, max: 100 })} />
+          <progress aria-label={words.progress} {...(work.progress !== null && { value: work.progress, max: 100 })} />
         </div>
       )}
       <ErrorMessage problem={work.problem} />
@@ -227,8 +230,10 @@ function Result({ kind, work }: { kind: 'image' | 'video'; work: Work }) {
       ) : (
         !work.busy &&
         !work.problem && (
-          <Empty title={`Your ${kind} appears here`}>
-            It is kept for a while under <a href="/gallery">Gallery</a>.
+          <Empty title={words.appears(kind)}>
+            {words.kept((name) => (
+              <a href="/gallery">{name}</a>
+            ))}
           </Empty>
         )
       )}

@@ -1,9 +1,12 @@
 /**
  * How a chat is asked: system prompt, temperature, and the most that it may answer.
  */
+import { t } from '../../language/language.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, ChatMessage } from '../../api/call-forms.ts'
 import { Field } from '../../parts/forms.tsx'
+
+const words = t.playground
 
 /** As texts, the way they are typed; an empty one is left to the model. */
 export type Options = { system: string; temperature: string; maxTokens: string }
@@ -35,27 +38,27 @@ export function OptionFields({ models, options, put }: Props) {
   return (
     <>
       <div class="field">
-        <label for="system">System prompt</label>
+        <label for="system">{words.system}</label>
         <textarea
           id="system"
           rows={3}
-          placeholder="You are a helpful assistant."
+          placeholder={words.systemExample}
           value={options.system}
           onInput={set('system')}
         />
       </div>
       <Field
-        label="Temperature"
+        label={words.temperature}
         type="number"
         min={0}
         max={2}
         step={0.1}
         value={options.temperature}
-        placeholder="default"
+        placeholder={words.default}
         onInput={set('temperature')}
       />
       <Field
-        label="Maximum output tokens"
+        label={words.mostTokens}
         type="number"
         min={1}
         value={options.maxTokens}

@@ -2,15 +2,17 @@
  * The playground: real calls, paid like any other.
  */
 import { useLocation } from 'preact-iso'
+import { t } from '../../language/language.ts'
 import { getModels } from '../../api/endpoints.ts'
 import { Empty, Page, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import { withFields } from '../../parts/route.ts'
 import { useLoad } from '../../state/load.ts'
 import { PLAYED } from '../../api/call-forms.ts'
-import { MODALITY_WORDS } from '../../parts/format.ts'
 import { ChatPlayground } from './chat.tsx'
 import { MediaPlayground } from './media.tsx'
+
+const words = t.playground
 
 export function PlaygroundPage({ params, query }: PageProps) {
   const { route } = useLocation()
@@ -22,11 +24,11 @@ export function PlaygroundPage({ params, query }: PageProps) {
     route(withFields(`/playground/${kind}`, query, changes), true)
   const choose = (id: string): void => put({ model: id })
   return (
-    <Page title="Playground">
-      <nav class="tabs" aria-label="Kinds">
+    <Page title={t.frame.page.playground}>
+      <nav class="tabs" aria-label={t.models.kinds}>
         {PLAYED.map((one) => (
           <a key={one} href={`/playground/${one}`} aria-current={one === kind ? 'page' : undefined}>
-            {MODALITY_WORDS[one]}
+            {t.words.kinds[one]}
           </a>
         ))}
       </nav>
@@ -35,8 +37,10 @@ export function PlaygroundPage({ params, query }: PageProps) {
         !models.problem && <Loading rows={8} />
       ) : !model ? (
         <section class="panel">
-          <Empty title={`No ${kind} models are available`}>
-            See the <a href="/models">available models</a>.
+          <Empty title={words.none(kind)}>
+            {t.models.see((name) => (
+              <a href="/models">{name}</a>
+            ))}
           </Empty>
         </section>
       ) : kind === 'chat' ? (

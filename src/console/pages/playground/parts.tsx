@@ -3,6 +3,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { Cost } from '../../api/gateway.ts'
 import { Dialog } from '../../parts/dialogs.tsx'
@@ -16,6 +17,8 @@ import { useOwnBudget } from '../../state/members.ts'
 import { OWN_NAME, playgroundKey, setPlaygroundKey } from '../../state/playground-key.ts'
 import { CodeSamples } from '../../parts/samples/code-samples.tsx'
 import type { Example } from '../../parts/samples/samples.ts'
+
+const words = t.playground
 
 /** Which key calls: the playground's own, unless another was pasted, which is stored until the tab is closed. */
 function KeyBar() {
@@ -31,11 +34,16 @@ function KeyBar() {
     <div class="keybar">
       {key === '' ? (
         <span>
-          Paid from your balance, with the <a href="/keys">key</a> “{OWN_NAME}”.
+          {words.paid(
+            (name) => (
+              <a href="/keys">{name}</a>
+            ),
+            OWN_NAME,
+          )}
         </span>
       ) : (
         <span>
-          Calls with a key that only this tab keeps:{' '}
+          {words.calledWith}
           <code>
             {key.slice(0, 7)}…{key.slice(-4)}
           </code>
@@ -44,26 +52,26 @@ function KeyBar() {
       <span class="row">
         {key !== '' && (
           <button type="button" class="small quiet" onClick={() => setPlaygroundKey('')}>
-            Forget
+            {words.forget}
           </button>
         )}
         <button type="button" class="small quiet" onClick={() => setAsking(true)}>
-          {key === '' ? 'Paste a key' : 'Use another key'}
+          {key === '' ? words.paste : words.anotherKey}
         </button>
       </span>
       {asking && (
-        <Dialog title="Use a key" close={() => setAsking(false)}>
+        <Dialog title={words.useAKey} close={() => setAsking(false)}>
           <form onSubmit={paste} noValidate>
             <Field
-              label="API key"
+              label={words.apiKey}
               name="secret"
               type="password"
               autoComplete="off"
               required
               autoFocus
-              hint="It stays in this tab, and is gone when you close it."
+              hint={words.keyHint}
             />
-            <button type="submit">Use key</button>
+            <button type="submit">{words.useKey}</button>
           </form>
         </Dialog>
       )}
@@ -74,7 +82,7 @@ function KeyBar() {
 /** What is called and who pays: next to the content, and on a phone one line that opens. */
 export const Setup = ({ model, children }: { model: ModelEntry; children: ComponentChildren }) => {
   const key = playgroundKey.value
-  const payer = key === '' ? 'your balance' : `key …${key.slice(-4)}`
+  const payer = key === '' ? words.balancePays : words.keyPays(key.slice(-4))
   return (
     <Collapsible name={`${model.name ?? model.id} · ${payer}`}>
       {children}
@@ -86,7 +94,7 @@ export const Setup = ({ model, children }: { model: ModelEntry; children: Compon
 type ModelProps = { label?: string; models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }
 
 /** Which model. */
-export function ModelChoice({ label = 'Model', models, model, choose }: ModelProps) {
+export function ModelChoice({ label = t.frame.search.model, models, model, choose }: ModelProps) {
   return (
     <>
       <Choice
@@ -112,14 +120,12 @@ export function Ceiling({ most, both = false }: { most: number; both?: boolean }
   const short = balance !== undefined && Math.min(balance, left) < most
   return (
     <p class={short ? 'ceiling short' : 'ceiling'} data-testid="ceiling">
-      At most <strong class="digits">{credits(most)}</strong>
-      {both && ' together'}
+      {words.ceiling(<strong class="digits">{credits(most)}</strong>, both)}
       <Worth credits={most} />
       {short && (
         <>
-          . {left < balance ? `Your budget has ${number(left)} left` : `You have ${number(balance)}`}, so{' '}
-          {both ? 'at least one call' : 'the call'} would be refused.{' '}
-          {left < balance ? 'An admin of the organisation can raise it.' : <GetCredits />}
+          {words.short(number(Math.min(left, balance)), left < balance, both)}
+          {left < balance ? words.raise : <GetCredits />}
         </>
       )}
     </p>
@@ -136,20 +142,18 @@ type ReceiptProps = {
 /** What the call cost in the end. */
 export function Receipt({ cost, callId, part = false }: ReceiptProps) {
   const tokens =
-    cost.input_tokens === undefined
-      ? ''
-      : ` · ${number(cost.input_tokens)} tokens in, ${number(cost.output_tokens ?? 0)} out`
+    cost.input_tokens === undefined ? '' : words.tokens(number(cost.input_tokens), number(cost.output_tokens ?? 0))
   return (
     <p class="receipt" data-testid="receipt" role="status">
-      Cost <strong class="digits">{credits(cost.credits)}</strong>
+      {words.cost(<strong class="digits">{credits(cost.credits)}</strong>)}
       <Worth credits={cost.credits} />
       {tokens}
-      {cost.latencyMs === undefined ? '' : ` · took ${duration(cost.latencyMs)}`}
-      {!part && ` · balance ${number(cost.balance)}`}
+      {cost.latencyMs === undefined ? '' : words.took(duration(cost.latencyMs))}
+      {!part && words.balance(number(cost.balance))}
       {callId && (
         <>
           {' '}
-          · <a href={`/calls/${callId}`}>this call</a>
+          · <a href={`/calls/${callId}`}>{words.itsCall}</a>
         </>
       )}
     </p>
@@ -162,10 +166,10 @@ export function AsCode({ example }: { example: Example }) {
   return (
     <>
       <button type="button" class="small quiet" onClick={() => setOpen(true)}>
-        As code
+        {words.asCode}
       </button>
       {open && (
-        <Dialog title="As code" close={() => setOpen(false)} wide>
+        <Dialog title={words.asCode} close={() => setOpen(false)} wide>
           <CodeSamples example={example} />
         </Dialog>
       )}

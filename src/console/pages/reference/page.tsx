@@ -3,6 +3,7 @@
  */
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { t } from '../../language/language.ts'
 import { Code, Empty, ErrorMessage, Loading, Page } from '../../parts/basics.tsx'
 import { Field } from '../../parts/forms.tsx'
 import { Markdown } from '../../parts/markdown.tsx'
@@ -13,12 +14,16 @@ import type { Reference, Request } from './document.ts'
 import { curlOf, getReference, requestsByTag } from './document.ts'
 import { Fields } from './schema.tsx'
 
+const words = t.models
+
 export function ReferencePage({ query }: PageProps) {
   const { data, problem, reload } = useLoad('api reference', getReference)
   return (
-    <Page title="API reference" aside={<a href="/openapi.json">openapi.json</a>}>
+    <Page title={t.frame.page.reference} aside={<a href="/openapi.json">openapi.json</a>}>
       <p>
-        <a href="/help">Guides</a> explain how requests work together.
+        {words.guidesExplain((name) => (
+          <a href="/help">{name}</a>
+        ))}
       </p>
       <ErrorMessage problem={problem} retry={reload} />
       {data ? <Shown reference={data} search={query.search ?? ''} /> : !problem && <Loading rows={14} />}
@@ -32,23 +37,27 @@ function Shown({ reference, search }: { reference: Reference; search: string }) 
   return (
     <>
       <details class="panel">
-        <summary>About this API, and its error codes</summary>
-        <Markdown text={reference.info.description ?? ''} />
+        <summary>{words.aboutApi}</summary>
+        <div lang="en">
+          <Markdown text={reference.info.description ?? ''} />
+        </div>
       </details>
-      <section class="filters" aria-label="Filters">
+      <section class="filters" aria-label={words.filters}>
         <Field
-          label="Search"
+          label={words.search}
           type="search"
           value={search}
-          placeholder="images, POST, webhook…"
+          placeholder={words.searchHint}
           onInput={(event) => route(withFields('/docs', {}, { search: event.currentTarget.value }), true)}
         />
       </section>
-      {groups.length === 0 && <Empty title="No matching requests">Try a shorter search.</Empty>}
+      {groups.length === 0 && <Empty title={words.noRequest}>{words.shorter}</Empty>}
       {groups.map(([tag, requests]) => (
         <section key={tag} class="panel reference">
-          <h2>{tag}</h2>
-          <p class="soft">{reference.tags.find(({ name }) => name === tag)?.description}</p>
+          <h2 lang="en">{tag}</h2>
+          <p class="soft" lang="en">
+            {reference.tags.find(({ name }) => name === tag)?.description}
+          </p>
           {requests.map((request) => (
             <OneRequest key={request.place} reference={reference} request={request} />
           ))}
@@ -70,7 +79,9 @@ function OneRequest({ reference, request }: { reference: Reference; request: Req
     <details id={place} open={isNamed} onToggle={(event) => event.currentTarget.open && setOpened(true)}>
       <summary>
         <code class="method">{method.toUpperCase()}</code> <code>{path}</code>{' '}
-        <span class="soft">{operation.summary}</span>
+        <span class="soft" lang="en">
+          {operation.summary}
+        </span>
       </summary>
       {opened && <Details reference={reference} request={request} />}
     </details>
@@ -86,14 +97,14 @@ function Details({ reference, request }: { reference: Reference; request: Reques
       <Code text={curlOf(reference, request, location.origin)} />
       {operation.parameters && operation.parameters.length > 0 && (
         <>
-          <h3>Parameters</h3>
+          <h3>{words.parameters}</h3>
           <ul class="fields">
             {operation.parameters.map(({ name, in: place, required, description, schema }) => (
               <li key={`${place} ${name}`}>
                 <code>{name}</code>{' '}
                 <small class="soft">
                   {place}
-                  {!required && ', optional'}
+                  {!required && words.optional}
                 </small>
                 {(description ?? schema?.description) && <Markdown text={description ?? schema!.description!} />}
               </li>
@@ -105,7 +116,7 @@ function Details({ reference, request }: { reference: Reference; request: Reques
         ([type, { schema }]) =>
           schema && (
             <div key={type}>
-              <h3>Body ({type})</h3>
+              <h3>{words.bodyOf(type)}</h3>
               <Fields reference={reference} schema={schema} />
             </div>
           ),
@@ -118,7 +129,7 @@ function Details({ reference, request }: { reference: Reference; request: Reques
 /** The answers by their status; their fields are folded. */
 const Answers = ({ reference, request: { operation } }: { reference: Reference; request: Request }) => (
   <>
-    <h3>Answers</h3>
+    <h3>{words.answers}</h3>
     <ul class="fields">
       {Object.entries(operation.responses ?? {}).map(([status, { description, content = {} }]) => {
         const schema = Object.values(content).find((one) => one.schema)?.schema
@@ -128,7 +139,7 @@ const Answers = ({ reference, request: { operation } }: { reference: Reference; 
             {description && <Markdown text={description} />}
             {schema && (
               <details>
-                <summary>Fields</summary>
+                <summary>{words.fields}</summary>
                 <Fields reference={reference} schema={schema} />
               </details>
             )}

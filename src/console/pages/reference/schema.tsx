@@ -1,9 +1,12 @@
 /**
  * A JSON Schema, field by field.
  */
+import { t } from '../../language/language.ts'
 import { Markdown } from '../../parts/markdown.tsx'
 import type { Reference, Schema } from './document.ts'
 import { MOST_DEPTH, resolved, typeText } from './document.ts'
+
+const words = t.models
 
 type Props = { reference: Reference; schema: Schema; depth?: number }
 
@@ -40,12 +43,12 @@ export function Fields({ reference, schema: of, depth = 0 }: Props) {
           <code>{name}</code>{' '}
           <small class="soft">
             {typeText(reference, field)}
-            {!required.includes(name) && ', optional'}
+            {!required.includes(name) && words.optional}
           </small>
           <Meaning reference={reference} schema={field} />
           {hasFields(reference, field) && depth < MOST_DEPTH && (
             <details>
-              <summary>Fields of {name}</summary>
+              <summary>{words.fieldsOf(name)}</summary>
               <Fields reference={reference} schema={field} depth={depth + 1} />
             </details>
           )}

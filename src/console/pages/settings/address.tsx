@@ -1,20 +1,23 @@
 /**
  * Another e-mail address: it changes once the link that is mailed to the new one was opened.
  */
+import { t } from '../../language/language.ts'
 import { changeAddress } from '../../api/endpoints.ts'
 import { Done } from '../../parts/basics.tsx'
 import { Field, Form, PasswordField, Submit, Username, useStaying } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 
+const words = t.settings.address
+
 export function Address() {
   const { busy, problem, outcome, form, submits } = useStaying()
   const submit = submits(async ({ email = '', password = '' }) => {
     const { message } = await changeAddress({ email: email.trim(), password })
-    return `${message} Your address changes when you open it.`
+    return words.asked(message)
   })
   return (
     <section class="panel">
-      <h2>E-mail address</h2>
+      <h2>{words.title}</h2>
       <Form
         form={form}
         problem={problem}
@@ -22,21 +25,16 @@ export function Address() {
         about={{ invalid_email: 'email', wrong_password: 'password' }}
       >
         <Field
-          label="New address"
+          label={words.new}
           name="email"
           type="email"
           autoComplete="off"
           required
-          hint={
-            <>
-              Currently <span>{account.value?.user.email ?? '…'}</span>. We e-mail a link to the new address, and a
-              notice to the old one.
-            </>
-          }
+          hint={words.hint(<span>{account.value?.user.email ?? '…'}</span>)}
         />
         <Username of={account.value?.user.email} />
-        <PasswordField label="Your password" name="password" autoComplete="current-password" required />
-        <Submit busy={busy} busyText="Sending…" verb="Change address" />
+        <PasswordField label={t.entrance.yourPassword} name="password" autoComplete="current-password" required />
+        <Submit busy={busy} busyText={t.entrance.sending} verb={words.change} />
         <Done text={outcome} />
       </Form>
     </section>

@@ -2,13 +2,15 @@
  * The end of an account, by its owner: what goes and what stays is shown before.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import { deleteAccount } from '../../api/endpoints.ts'
-
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits } from '../../parts/format.ts'
 import { Check, Field, Form, PasswordField, Submit, useSubmit } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 import { forgetToken } from '../../state/session.ts'
+
+const words = t.settings.end
 
 export function DeleteAccount() {
   const [asking, setAsking] = useState(false)
@@ -16,20 +18,17 @@ export function DeleteAccount() {
   if (account.value?.organisation) {
     return (
       <section class="panel">
-        <h2>Delete account</h2>
-        <p class="soft">Switch to your personal account to delete it.</p>
+        <h2>{words.title}</h2>
+        <p class="soft">{words.switchFirst}</p>
       </section>
     )
   }
   return (
     <section class="panel">
-      <h2>Delete account</h2>
-      <p>
-        Your address, name, sessions, keys, card, e-mails, pictures and videos are deleted. The records of your calls,
-        payments and credits stay, without your name, because our books need them. This cannot be undone.
-      </p>
+      <h2>{words.title}</h2>
+      <p>{words.about}</p>
       <button type="button" class="danger" onClick={() => setAsking(true)}>
-        Delete my account…
+        {words.ask}
       </button>
       {asking && <Confirm close={() => setAsking(false)} />}
     </section>
@@ -45,39 +44,35 @@ function Confirm({ close }: { close: () => void }) {
   const conflict = problem?.message.includes('Give them up') ? 'giveUp' : undefined
   const submit = submits(async ({ email = '', password = '', giveUp }) => {
     await deleteAccount({ email: email.trim(), password, giveUpCredits: giveUp !== undefined })
-    forgetToken('Your account has been deleted.')
+    forgetToken(words.deleted)
   })
   return (
-    <Dialog title="Delete your account?" close={close}>
+    <Dialog title={words.question} close={close}>
       <Form problem={problem} onSubmit={submit} about={{ wrong_password: 'password', conflict }}>
         <ul>
-          <li>All keys stop working and all sessions end at once.</li>
-          <li>Images and videos are removed within minutes.</li>
-          <li>This cannot be undone. You can register with the same address again, as a new customer.</li>
-          {now.debt > 0 && <li>You owe {credits(now.debt)}. The account can be deleted when that is repaid.</li>}
-          {now.running > 0 && <li>You have running calls. Wait until they have ended.</li>}
+          <li>{words.atOnce}</li>
+          <li>{words.pictures}</li>
+          <li>{words.forGood}</li>
+          {now.debt > 0 && <li>{words.debt(credits(now.debt))}</li>}
+          {now.running > 0 && <li>{words.running}</li>}
         </ul>
-        {left > 0 && <Check name="giveUp">Give up the {credits(left)} that are left</Check>}
+        {left > 0 && <Check name="giveUp">{words.giveUp(credits(left))}</Check>}
         <Field
-          label="E-mail address"
+          label={t.entrance.email}
           name="email"
           type="email"
           autoComplete="off"
           required
-          hint={
-            <>
-              Type <strong>{now.user.email}</strong> to confirm.
-            </>
-          }
+          hint={words.type(<strong>{now.user.email}</strong>)}
         />
-        <PasswordField label="Your password" name="password" autoComplete="current-password" required />
+        <PasswordField label={t.entrance.yourPassword} name="password" autoComplete="current-password" required />
         <Submit
           class="danger"
           busy={busy}
-          busyText="Deleting…"
-          verb="Delete my account"
+          busyText={words.deleting}
+          verb={words.delete}
           cancel={close}
-          cancelText="Keep it"
+          cancelText={words.keep}
         />
       </Form>
     </Dialog>

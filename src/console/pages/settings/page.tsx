@@ -12,8 +12,10 @@ import {
   sendTestMail,
 } from '../../api/endpoints.ts'
 import { Action, Done, Email, Page, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
+import { LanguageChoice } from '../../parts/language-choice.tsx'
 import { deviceName } from '../../parts/device.ts'
 import { Choice, Field, Form, PasswordField, Submit, Username, useStaying, useSubmit } from '../../parts/forms.tsx'
+import { t } from '../../language/language.ts'
 import { account, showUser } from '../../state/account.ts'
 import { useLoad } from '../../state/load.ts'
 import type { Theme } from '../../state/theme.ts'
@@ -24,9 +26,11 @@ import { DeleteAccount } from './delete.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { SecondFactor } from './second-factor.tsx'
 
+const words = t.settings
+
 export function SettingsPage() {
   return (
-    <Page title="Settings">
+    <Page title={t.frame.page.settings}>
       <div class="columns">
         <div>
           <Profile />
@@ -51,11 +55,11 @@ function Profile() {
   const user = account.value?.user
   const submit = submits(async ({ displayName = '', avatarUrl = '' }) => {
     showUser((await changeProfile({ displayName, avatarUrl })).user)
-    return 'Saved.'
+    return words.saved
   })
   return (
     <section class="panel">
-      <h2>Profile</h2>
+      <h2>{words.profile.title}</h2>
       {!user ? (
         <Loading rows={4} />
       ) : (
@@ -67,20 +71,24 @@ function Profile() {
             <span>
               <Email address={user.email} />
               <br />
-              <small class="soft">
-                Joined <Time iso={user.createdAt} /> · address {user.emailVerified ? 'verified' : 'not verified yet'}
-              </small>
+              <small class="soft">{words.profile.joined(<Time iso={user.createdAt} />, user.emailVerified)}</small>
             </span>
           </div>
-          <Field label="Name" name="displayName" defaultValue={user.displayName} maxLength={60} autoComplete="name" />
           <Field
-            label="Picture"
+            label={words.name}
+            name="displayName"
+            defaultValue={user.displayName}
+            maxLength={60}
+            autoComplete="name"
+          />
+          <Field
+            label={words.profile.picture}
             name="avatarUrl"
             type="url"
             defaultValue={user.avatarUrl}
-            hint="The link to a picture, beginning with https://. Leave empty for none."
+            hint={words.profile.pictureHint}
           />
-          <Submit busy={busy} busyText="Saving…" verb="Save" />
+          <Submit busy={busy} busyText={words.saving} verb={words.save} />
           <Done text={outcome} />
         </Form>
       )}
@@ -92,11 +100,11 @@ function Password() {
   const { busy, problem, outcome, form, submits } = useStaying()
   const submit = submits(async ({ currentPassword = '', password = '' }) => {
     await changePassword({ currentPassword, password })
-    return 'Password changed. All other sessions have ended.'
+    return words.password.changed
   })
   return (
     <section class="panel">
-      <h2>Password</h2>
+      <h2>{words.password.title}</h2>
       <Form
         form={form}
         problem={problem}
@@ -104,31 +112,28 @@ function Password() {
         about={{ ...ABOUT_PASSWORD, wrong_password: 'currentPassword' }}
       >
         <Username of={account.value?.user.email} />
-        <PasswordField label="Current password" name="currentPassword" autoComplete="current-password" />
+        <PasswordField label={words.password.current} name="currentPassword" autoComplete="current-password" />
         <NewPasswordField />
-        <Submit busy={busy} busyText="Changing…" verb="Change password" />
+        <Submit busy={busy} busyText={words.password.changing} verb={words.password.change} />
         <Done text={outcome} />
       </Form>
     </section>
   )
 }
 
-const THEMES = [
-  ['system', 'Match the system'],
-  ['light', 'Light'],
-  ['dark', 'Dark'],
-] as const
+const THEMES = Object.entries(words.appearance.themes)
 
 function Appearance() {
   return (
     <section class="panel">
-      <h2>Appearance</h2>
+      <h2>{words.appearance.title}</h2>
       <Choice
-        label="Theme"
+        label={words.appearance.theme}
         options={THEMES}
         value={theme.value}
         onChange={(event) => chooseTheme(event.currentTarget.value as Theme)}
       />
+      <LanguageChoice />
     </section>
   )
 }
@@ -140,20 +145,16 @@ function Mail() {
     setOutcome(null)
     run(async () => {
       const { transport, to } = await sendTestMail()
-      setOutcome(
-        transport === 'smtp'
-          ? `Sent to ${to}.`
-          : `No mail server is configured. The e-mail was written to a file; nothing was sent to ${to}.`,
-      )
+      setOutcome(transport === 'smtp' ? words.mail.sent(to) : words.mail.written(to))
     })
   }
   return (
     <section class="panel">
-      <h2>Test e-mail</h2>
-      <p class="soft">Check that our e-mails reach you.</p>
+      <h2>{words.mail.title}</h2>
+      <p class="soft">{words.mail.about}</p>
       <ErrorMessage problem={problem} />
-      <Action class="quiet" busy={busy} busyText="Sending…" onClick={test}>
-        Send me a test e-mail
+      <Action class="quiet" busy={busy} busyText={words.mail.sending} onClick={test}>
+        {words.mail.send}
       </Action>
       <Done text={outcome} />
     </section>
@@ -177,10 +178,10 @@ function Sessions() {
   return (
     <section class="panel">
       <div class="row between">
-        <h2>Sessions</h2>
+        <h2>{words.sessions.title}</h2>
         {others && (
-          <Action class="small danger" busy={busy} busyText="Signing out…" onClick={endOthers}>
-            Sign out everywhere else
+          <Action class="small danger" busy={busy} busyText={words.sessions.ending} onClick={endOthers}>
+            {words.sessions.endOthers}
           </Action>
         )}
       </div>
@@ -206,15 +207,18 @@ function OneSession({ session, end }: { session: Session; end: () => void }) {
         {device}
         <br />
         <small class="soft">
-          {session.ip || 'unknown address'} · signed in <Time iso={session.createdAt} /> · last seen{' '}
-          <Time iso={session.lastSeenAt} />
+          {words.sessions.seen(
+            session.ip || words.sessions.unknownAddress,
+            <Time iso={session.createdAt} />,
+            <Time iso={session.lastSeenAt} />,
+          )}
         </small>
       </span>
       {session.current ? (
-        <small class="soft">this session</small>
+        <small class="soft">{words.sessions.current}</small>
       ) : (
-        <button type="button" class="small danger" aria-label={`Sign out ${device}`} onClick={end}>
-          Sign out
+        <button type="button" class="small danger" aria-label={words.sessions.end(device)} onClick={end}>
+          {t.frame.signOut}
         </button>
       )}
     </li>

@@ -2,6 +2,7 @@
  * The passkeys of a user: with one they sign in without a password.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Passkey } from '../../api/endpoints.ts'
 import { addPasskey, beginPasskey, getPasskeys, removePasskey } from '../../api/endpoints.ts'
 import { ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
@@ -11,6 +12,8 @@ import { Field, Form, Submit, useSubmit } from '../../parts/forms.tsx'
 import { hasPasskeys, makePasskey } from '../../parts/passkeys.ts'
 import { useLoad } from '../../state/load.ts'
 import { RecoveryCodes } from './second-factor.tsx'
+
+const words = t.settings.passkeys
 
 /** Lists, adds and removes passkeys. `added` is called once one was added. */
 export function Passkeys({ added = () => {} }: { added?: () => void }) {
@@ -30,8 +33,8 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
   }
   return (
     <section class="panel">
-      <h2>Passkeys</h2>
-      <p class="soft">A passkey signs you in by your fingerprint, face or PIN, without a password.</p>
+      <h2>{words.title}</h2>
+      <p class="soft">{words.about}</p>
       <ErrorMessage problem={passkeys.problem} retry={passkeys.reload} />
       {!passkeys.data && !passkeys.problem && <Loading rows={2} />}
       <ul class="sessions">
@@ -41,18 +44,18 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
       </ul>
       {hasPasskeys() ? (
         <button type="button" onClick={() => setAdding(true)}>
-          Add a passkey
+          {words.add}
         </button>
       ) : (
-        <p class="soft">This browser has no passkeys for this address.</p>
+        <p class="soft">{words.unsupported}</p>
       )}
       {isAdding && <AddPasskey close={() => setAdding(false)} made={made} />}
       {codes && <RecoveryCodes codes={codes} close={seen} />}
       {removing && (
         <Confirm
-          title={`Remove the passkey “${removing.name}”?`}
-          verb="Remove"
-          busyText="Removing…"
+          title={words.removeTitle(removing.name)}
+          verb={t.settings.remove}
+          busyText={t.settings.removing}
           danger
           close={() => setRemoving(null)}
           work={async () => {
@@ -60,7 +63,7 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
             passkeys.reload()
           }}
         >
-          It no longer signs you in. If it is your last second factor, signing in needs the password alone.
+          {words.removal}
         </Confirm>
       )}
     </section>
@@ -73,19 +76,10 @@ function OnePasskey({ passkey: { name, createdAt, lastUsedAt }, remove }: { pass
       <span>
         {name}
         <br />
-        <small class="soft">
-          added <Time iso={createdAt} /> ·{' '}
-          {lastUsedAt ? (
-            <>
-              last used <Time iso={lastUsedAt} />
-            </>
-          ) : (
-            'never used'
-          )}
-        </small>
+        <small class="soft">{words.used(<Time iso={createdAt} />, lastUsedAt && <Time iso={lastUsedAt} />)}</small>
       </span>
-      <button type="button" class="small danger" aria-label={`Remove ${name}`} onClick={remove}>
-        Remove
+      <button type="button" class="small danger" aria-label={words.removeOne(name)} onClick={remove}>
+        {t.settings.remove}
       </button>
     </li>
   )
@@ -100,17 +94,17 @@ function AddPasskey({ close, made }: AddProps) {
     made((await addPasskey({ name, response: await makePasskey(options) })).recoveryCodes)
   })
   return (
-    <Dialog title="Add a passkey" close={close}>
+    <Dialog title={words.add} close={close}>
       <Form problem={problem} onSubmit={submit}>
         <Field
-          label="Name"
+          label={t.settings.name}
           name="name"
           defaultValue={deviceName(navigator.userAgent)}
-          hint="To recognise it by in this list."
+          hint={words.nameHint}
           maxLength={60}
           required
         />
-        <Submit busy={busy} busyText="Waiting for your device…" verb="Continue" cancel={close} />
+        <Submit busy={busy} busyText={words.waiting} verb={t.entrance.continue} cancel={close} />
       </Form>
     </Dialog>
   )

@@ -2,14 +2,16 @@
  * The second factor: an authenticator app, which is set up by a QR code that is drawn here, and recovery codes.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Answered } from '../../api/declared.ts'
 import { beginApp, confirmApp, getFactors, removeApp } from '../../api/endpoints.ts'
 import { Action, Code, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
 import { CodeField, Form, Submit, useSubmit } from '../../parts/forms.tsx'
-import { counted } from '../../parts/format.ts'
 import { qrCode } from '../../parts/qr-code.ts'
 import { useLoad } from '../../state/load.ts'
+
+const words = t.settings.factor
 
 type NewApp = Answered<'POST /api/auth/totp'>
 
@@ -32,25 +34,22 @@ export function SecondFactor({ added = () => {} }: { added?: () => void }) {
   }
   return (
     <section class="panel">
-      <h2>Second factor</h2>
+      <h2>{words.title}</h2>
       <ErrorMessage problem={factors.problem ?? problem} retry={factors.problem ? factors.reload : undefined} />
       {!factors.data ? (
         !factors.problem && <Loading rows={2} />
       ) : factors.data.totp ? (
         <>
-          <p class="soft">
-            Signing in needs a code of your authenticator app, or one of{' '}
-            {counted(factors.data.recoveryCodes, 'recovery code')}.
-          </p>
+          <p class="soft">{words.has(factors.data.recoveryCodes)}</p>
           <button type="button" class="danger" onClick={() => setRemoving(true)}>
-            Remove the app
+            {words.remove}
           </button>
         </>
       ) : (
         <>
-          <p class="soft">With an authenticator app on your phone, a stolen password alone does not sign in.</p>
-          <Action busy={busy} busyText="Preparing…" onClick={begin}>
-            Add an authenticator app
+          <p class="soft">{words.none}</p>
+          <Action busy={busy} busyText={words.preparing} onClick={begin}>
+            {words.add}
           </Action>
         </>
       )}
@@ -58,9 +57,9 @@ export function SecondFactor({ added = () => {} }: { added?: () => void }) {
       {codes && <RecoveryCodes codes={codes} close={seen} />}
       {isRemoving && (
         <Confirm
-          title="Remove the authenticator app?"
-          verb="Remove"
-          busyText="Removing…"
+          title={words.removeTitle}
+          verb={t.settings.remove}
+          busyText={t.settings.removing}
           danger
           close={() => setRemoving(false)}
           work={async () => {
@@ -68,7 +67,7 @@ export function SecondFactor({ added = () => {} }: { added?: () => void }) {
             factors.reload()
           }}
         >
-          Signing in needs the password alone from then on. The recovery codes end, too.
+          {words.removal}
         </Confirm>
       )}
     </section>
@@ -81,15 +80,15 @@ function AddApp({ app, close, confirmed }: AddAppProps) {
   const { busy, problem, submits } = useSubmit()
   const submit = submits(async ({ code = '' }) => confirmed((await confirmApp(code)).recoveryCodes))
   return (
-    <Dialog title="Add an authenticator app" close={close}>
-      <p class="soft">Scan this code with the app, or enter the secret by hand. Then enter the code that it shows.</p>
+    <Dialog title={words.add} close={close}>
+      <p class="soft">{words.scan}</p>
       <QrCode text={app.uri} />
       <div data-testid="totp-secret">
-        <Code text={app.secret} label="Copy the secret" />
+        <Code text={app.secret} label={words.copySecret} />
       </div>
       <Form problem={problem} onSubmit={submit} about={{ invalid_credentials: 'code' }}>
         <CodeField />
-        <Submit busy={busy} busyText="Checking…" verb="Confirm" cancel={close} />
+        <Submit busy={busy} busyText={t.entrance.checking} verb={words.confirm} cancel={close} />
       </Form>
     </Dialog>
   )
@@ -101,14 +100,7 @@ function QrCode({ text }: { text: string }) {
   const path = code.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : []))).join('')
   const size = code.length + 8
   return (
-    <svg
-      class="qr"
-      viewBox={`-4 -4 ${size} ${size}`}
-      width="232"
-      height="232"
-      role="img"
-      aria-label="QR code of the secret"
-    >
+    <svg class="qr" viewBox={`-4 -4 ${size} ${size}`} width="232" height="232" role="img" aria-label={words.qr}>
       <rect x="-4" y="-4" width={size} height={size} fill="#fff" />
       <path d={path} fill="#000" shape-rendering="crispEdges" />
     </svg>
@@ -117,15 +109,15 @@ function QrCode({ text }: { text: string }) {
 
 /** The recovery codes of somebody who has just added their first factor. */
 export const RecoveryCodes = ({ codes, close }: { codes: string[]; close: () => void }) => (
-  <Dialog title="Your recovery codes" close={close} keep>
+  <Dialog title={words.codes} close={close} keep>
     <div class="notice" role="status">
-      Keep them where your phone is not. They will not be shown again. Each replaces a second factor once.
+      {words.aboutCodes}
     </div>
     <div data-testid="recovery-codes">
-      <Code text={codes.join('\n')} label="Copy the codes" />
+      <Code text={codes.join('\n')} label={words.copyCodes} />
     </div>
     <button type="button" onClick={close}>
-      I have saved them
+      {words.savedThem}
     </button>
   </Dialog>
 )

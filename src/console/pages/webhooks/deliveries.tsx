@@ -2,6 +2,7 @@
  * What a webhook was sent, and what was answered.
  */
 import { useEffect, useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Page } from '../../api/endpoints.ts'
 import type { Delivery, Webhook } from '../../api/webhooks.ts'
 import { Action, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
@@ -15,6 +16,8 @@ import { useLoad } from '../../state/load.ts'
 import type { GetDelivery } from './delivery.tsx'
 import { OneDelivery } from './delivery.tsx'
 import { DeliveryState, answerText, lastTryOf } from './state.tsx'
+
+const words = t.webhooks
 
 /** How often the list is asked for while an event is on its way, in ms. */
 const LOOK_MS = 2000
@@ -42,18 +45,18 @@ export function useDeliveries(get: Get, id: string, cursor: string | undefined):
 
 /** @param open shows a delivery */
 const columnsOf = (open: (delivery: Delivery) => void): Column<Delivery>[] => [
-  { header: 'Time', cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  { header: words.time, cell: ({ createdAt }) => <Time iso={createdAt} /> },
   {
-    header: 'Event',
+    header: words.event,
     cell: (delivery) => (
       <button type="button" class="link" title={delivery.event} onClick={() => open(delivery)}>
         {delivery.type}
       </button>
     ),
   },
-  { header: 'Status', cell: (delivery) => <DeliveryState delivery={delivery} /> },
-  { header: 'Tries', right: true, class: 'digits', cell: ({ tries }) => number(tries) },
-  { header: 'Answer', cell: (delivery) => answerText(lastTryOf(delivery)) },
+  { header: words.status, cell: (delivery) => <DeliveryState delivery={delivery} /> },
+  { header: words.tries, right: true, class: 'digits', cell: ({ tries }) => number(tries) },
+  { header: words.answer, cell: (delivery) => answerText(lastTryOf(delivery)) },
 ]
 
 /** `path`: the page of the webhook. */
@@ -76,7 +79,7 @@ export function Deliveries({ webhook, of, cursor, path, redeliver, get }: Props)
       of.reload()
     })
   const doing: Column<Delivery> = {
-    header: 'Send again',
+    header: words.again,
     hidden: true,
     right: true,
     cell: (delivery) =>
@@ -85,22 +88,22 @@ export function Deliveries({ webhook, of, cursor, path, redeliver, get }: Props)
         <Action
           class="small quiet"
           busy={busy}
-          aria-label={`Send again: ${delivery.type}`}
+          aria-label={words.againOne(delivery.type)}
           onClick={() => again(delivery)}
         >
-          Send again
+          {words.again}
         </Action>
       ),
   }
   return (
     <section class="panel">
-      <h2>Deliveries</h2>
-      <p class="soft">The last 30 days. An event is tried up to ten times in three days.</p>
+      <h2>{words.deliveries}</h2>
+      <p class="soft">{words.aboutDeliveries}</p>
       <ErrorMessage problem={problem} />
-      <List of={of} empty={<Empty title="No deliveries yet">Send a test event to see one.</Empty>}>
+      <List of={of} empty={<Empty title={words.noDeliveries}>{words.sendTest}</Empty>}>
         {(items) => (
           <Table
-            label="Deliveries"
+            label={words.deliveries}
             broad
             columns={webhook?.disabledAt === null ? [...columns, doing] : columns}
             rows={items}

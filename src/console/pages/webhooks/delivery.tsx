@@ -1,6 +1,7 @@
 /**
  * One delivery: what was sent, and what was answered to each try.
  */
+import { t } from '../../language/language.ts'
 import type { DeliveryDetails } from '../../api/webhooks.ts'
 import { Code, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
@@ -9,18 +10,20 @@ import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
 import { DeliveryState, answerText } from './state.tsx'
 
+const words = t.webhooks
+
 /** Asks for one delivery of a webhook. */
 export type GetDelivery = (webhook: string, delivery: string) => Promise<DeliveryDetails>
 
 type Try = DeliveryDetails['tries'][number]
 
 const COLUMNS: Column<Try>[] = [
-  { header: 'Ended', cell: ({ at }) => <Time iso={at} /> },
+  { header: words.ended, cell: ({ at }) => <Time iso={at} /> },
   {
-    header: 'Answer',
+    header: words.answer,
     cell: (one) => <span class={`status ${one.note === null ? 'succeeded' : 'failed'}`}>{answerText(one)}</span>,
   },
-  { header: 'It began', class: 'wrap', cell: ({ answer }) => answer && <code>{answer}</code> },
+  { header: words.began, class: 'wrap', cell: ({ answer }) => answer && <code>{answer}</code> },
 ]
 
 type Props = { webhook: string; delivery: string; get: GetDelivery; close: () => void }
@@ -28,7 +31,7 @@ type Props = { webhook: string; delivery: string; get: GetDelivery; close: () =>
 export function OneDelivery({ webhook, delivery, get, close }: Props) {
   const { data, problem, reload } = useLoad(`delivery ${delivery}`, () => get(webhook, delivery))
   return (
-    <Dialog title="Delivery" close={close} drawer>
+    <Dialog title={words.delivery} close={close} drawer>
       <ErrorMessage problem={problem} retry={reload} />
       {data ? <Shown details={data} /> : !problem && <Loading rows={8} />}
     </Dialog>
@@ -42,18 +45,16 @@ function Shown({ details: { delivery, sent, tries } }: { details: DeliveryDetail
       <p>
         <strong>{delivery.type}</strong> <DeliveryState delivery={delivery} />
       </p>
-      <h3>Tries</h3>
+      <h3>{words.tries}</h3>
       {tries.length === 0 ? (
-        <p class="soft">None has ended yet.</p>
+        <p class="soft">{words.noTry}</p>
       ) : (
-        <Table label="Tries" columns={COLUMNS} rows={tries} keyOf={({ at }) => at} broad={false} />
+        <Table label={words.tries} columns={COLUMNS} rows={tries} keyOf={({ at }) => at} broad={false} />
       )}
-      <h3>Request</h3>
+      <h3>{words.request}</h3>
       <Code text={[`POST ${sent.url}`, ...headers].join('\n')} />
-      <p class="soft">
-        Each try also has a <code>webhook-timestamp</code> and a <code>webhook-signature</code> of its own.
-      </p>
-      <h3>Body</h3>
+      <p class="soft">{words.eachTry(<code>webhook-timestamp</code>, <code>webhook-signature</code>)}</p>
+      <h3>{words.body}</h3>
       <Code text={prettyOf(sent.body)} />
     </>
   )

@@ -2,6 +2,7 @@
  * What a webhook is made of: its address and its events.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { EventType, Webhook } from '../../api/webhooks.ts'
 import { changeWebhook } from '../../api/webhooks.ts'
 
@@ -9,20 +10,10 @@ import { Dialog } from '../../parts/dialogs.tsx'
 import { Field, Form, Submit, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
 
+const words = t.webhooks
+
 /** When each event of an account is sent (docs/webhooks.md#events). */
-export const EVENTS: Record<EventType, string> = {
-  'call.succeeded': 'An image, a video or a background chat succeeded',
-  'call.failed': 'An image, a video or a background chat failed',
-  chat: 'Both of these for every other chat, too',
-  'balance.low': 'The balance fell below your mark',
-  'budget.exceeded': 'The budget of a key is spent',
-  'credits.expiring': 'Credits expire within seven days',
-  'payment.succeeded': 'A payment succeeded',
-  'payment.refunded': 'A payment was refunded',
-  'payment.disputed': 'A payment was disputed',
-  'key.created': 'A key was created',
-  'key.revoked': 'A key was revoked',
-}
+export const EVENTS: Record<EventType, string> = words.when
 
 /** Chats are many: who wants their events asks for them. */
 const isUsual = (type: string): boolean => type !== 'chat'
@@ -35,7 +26,7 @@ function WebhookFields({ events, webhook }: FieldsProps) {
   return (
     <>
       <Field
-        label="Address"
+        label={words.address}
         name="url"
         type="url"
         inputMode="url"
@@ -43,11 +34,11 @@ function WebhookFields({ events, webhook }: FieldsProps) {
         autoFocus
         placeholder="https://example.com/tollgate"
         defaultValue={webhook?.url}
-        hint="Events are sent to it by POST, signed as Standard Webhooks are."
+        hint={words.urlHint}
       />
       <fieldset class="kinds events">
-        <legend>Events</legend>
-        {Object.entries(events).map(([type, words]) => (
+        <legend>{words.events}</legend>
+        {Object.entries(events).map(([type, when]) => (
           <label key={type} class="check">
             <input
               type="checkbox"
@@ -55,7 +46,7 @@ function WebhookFields({ events, webhook }: FieldsProps) {
               defaultChecked={webhook ? webhook.types.includes(type) : isUsual(type)}
             />
             <span>
-              {words} <code>{type}</code>
+              {when} <code>{type}</code>
             </span>
           </label>
         ))}
@@ -91,16 +82,16 @@ export function NewWebhook<Type extends string>({ events, create, close, made }:
   }
   if (secret !== null) {
     return (
-      <SecretDialog title="The signing secret" secret={secret} copy="Copy the secret" close={close}>
-        <p class="soft">Your server verifies with it that events are from here.</p>
+      <SecretDialog title={words.signingSecret} secret={secret} copy={words.copySecret} close={close}>
+        <p class="soft">{words.aboutSecret}</p>
       </SecretDialog>
     )
   }
   return (
-    <Dialog title="New webhook" close={close}>
+    <Dialog title={words.new} close={close}>
       <Form problem={problem} onSubmit={submit}>
         <WebhookFields events={events} webhook={null} />
-        <Submit foot busy={busy} busyText="Creating…" verb="Create webhook" />
+        <Submit foot busy={busy} busyText={t.frame.creating} verb={words.create} />
       </Form>
     </Dialog>
   )
@@ -120,10 +111,10 @@ export function EditWebhook({ webhook, close, changed }: EditProps) {
     })
   }
   return (
-    <Dialog title="Change webhook" close={close}>
+    <Dialog title={words.change} close={close}>
       <Form problem={problem} onSubmit={submit}>
         <WebhookFields events={EVENTS} webhook={webhook} />
-        <Submit foot busy={busy} busyText="Saving…" verb="Save webhook" />
+        <Submit foot busy={busy} busyText={t.settings.saving} verb={words.save} />
       </Form>
     </Dialog>
   )

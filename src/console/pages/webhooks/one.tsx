@@ -3,6 +3,7 @@
  */
 import { useLocation } from 'preact-iso'
 import { useEffect, useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Webhook } from '../../api/webhooks.ts'
 import {
   changeWebhook,
@@ -23,6 +24,8 @@ import { Deliveries, useDeliveries } from './deliveries.tsx'
 import { EditWebhook } from './form.tsx'
 import { State } from './state.tsx'
 
+const words = t.webhooks
+
 export function OneWebhook({ id, query }: { id: string; query: Record<string, string> }) {
   const loaded = useLoad(`webhook ${id}`, () => getWebhook(id))
   const deliveries = useDeliveries(getDeliveries, id, query['cursor'])
@@ -33,10 +36,10 @@ export function OneWebhook({ id, query }: { id: string; query: Record<string, st
   const webhook = loaded.data?.webhook
   const missing = loaded.problem?.code === 'not_found'
   return (
-    <Page title="Webhook" aside={<a href="/webhooks">All webhooks</a>}>
+    <Page title={words.webhook} aside={<a href="/webhooks">{words.all}</a>}>
       <section class="panel">
         {missing ? (
-          <ErrorMessage problem="There is no such webhook. It may have been removed." />
+          <ErrorMessage problem={words.noSuch} />
         ) : (
           <ErrorMessage problem={loaded.problem} retry={loaded.reload} />
         )}
@@ -74,16 +77,16 @@ export function OneWebhook({ id, query }: { id: string; query: Record<string, st
 /** What a webhook is. */
 export const Facts = ({ webhook }: { webhook: Webhook }) => (
   <dl class="facts">
-    <Fact name="Address" long>
+    <Fact name={words.address} long>
       {webhook.url}
     </Fact>
-    <Fact name="State">
+    <Fact name={words.state}>
       <State webhook={webhook} />
     </Fact>
-    <Fact name="Created">
+    <Fact name={words.created}>
       <Time iso={webhook.createdAt} />
     </Fact>
-    <Fact name="Events" long>
+    <Fact name={words.events} long>
       {webhook.types.join(', ')}
     </Fact>
   </dl>
@@ -110,36 +113,41 @@ function Doing({ webhook, changed, sent }: DoingProps) {
       <div class="row">
         {!off && (
           <Action class="small" busy={busy} onClick={test}>
-            Send test event
+            {words.test}
           </Action>
         )}
         <Action class={off ? 'small' : 'small quiet'} busy={busy} onClick={toggle}>
-          {off ? 'Enable' : 'Disable'}
+          {off ? words.enable : words.disable}
         </Action>
         <button type="button" class="small quiet" onClick={() => setDialog('edit')}>
-          Change
+          {t.members.change}
         </button>
         <button type="button" class="small quiet" onClick={() => setDialog('rotate')}>
-          Rotate secret
+          {words.rotateSecret}
         </button>
         <button type="button" class="small danger" onClick={() => setDialog('remove')}>
-          Remove
+          {t.settings.remove}
         </button>
       </div>
       {dialog === 'edit' && <EditWebhook webhook={webhook} close={close} changed={changed} />}
       {dialog === 'rotate' && (
         <Confirm
-          title="Rotate the secret?"
-          verb="Rotate secret"
-          busyText="Rotating…"
+          title={words.rotateTitle}
+          verb={words.rotateSecret}
+          busyText={t.keys.rotating}
           close={close}
           work={async () => setSecret((await rotateWebhook(webhook.id)).secret)}
         >
-          For 24 hours every event is signed with both secrets, then only with the new one.
+          {words.rotation}
         </Confirm>
       )}
       {secret !== null && (
-        <SecretDialog title="The new secret" secret={secret} copy="Copy the secret" close={() => setSecret(null)} />
+        <SecretDialog
+          title={t.keys.newSecretTitle}
+          secret={secret}
+          copy={words.copySecret}
+          close={() => setSecret(null)}
+        />
       )}
       {dialog === 'remove' && <Remove webhook={webhook} close={close} />}
     </>
@@ -150,9 +158,9 @@ function Remove({ webhook, close }: { webhook: Webhook; close: () => void }) {
   const { route } = useLocation()
   return (
     <Confirm
-      title="Remove this webhook?"
-      verb="Remove webhook"
-      busyText="Removing…"
+      title={words.removeTitle}
+      verb={words.removeWebhook}
+      busyText={t.settings.removing}
       danger
       close={close}
       work={async () => {
@@ -160,8 +168,7 @@ function Remove({ webhook, close }: { webhook: Webhook; close: () => void }) {
         route('/webhooks', true)
       }}
     >
-      Events that were not delivered yet are not sent any more, and the list of deliveries is removed, too. This cannot
-      be undone.
+      {words.removal}
     </Confirm>
   )
 }

@@ -2,6 +2,7 @@
  * The webhooks: where events of the account are sent.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import type { Webhook } from '../../api/webhooks.ts'
 import { createWebhook, getWebhooks } from '../../api/webhooks.ts'
 import { Empty, Page, Time } from '../../parts/basics.tsx'
@@ -16,25 +17,27 @@ import { EVENTS, NewWebhook } from './form.tsx'
 import { OneWebhook } from './one.tsx'
 import { State } from './state.tsx'
 
+const words = t.webhooks
+
 export function WebhooksPage({ params: { id }, query }: PageProps) {
   return id === undefined ? <AllWebhooks /> : <OneWebhook key={id} id={id} query={query} />
 }
 
 const COLUMNS: Column<Webhook>[] = [
   {
-    header: 'Address',
+    header: words.address,
     sortBy: ({ url }) => url,
     class: 'wrap',
     cell: (webhook) => <a href={`/webhooks/${webhook.id}`}>{webhook.url}</a>,
   },
   {
-    header: 'Events',
+    header: words.events,
     cell: ({ types }) => (
       <span title={types.join(', ')}>{types.length === 1 ? types[0] : counted(types.length, 'event')}</span>
     ),
   },
-  { header: 'State', cell: (webhook) => <State webhook={webhook} /> },
-  { header: 'Created', sortBy: ({ createdAt }) => createdAt, cell: (webhook) => <Time iso={webhook.createdAt} /> },
+  { header: words.state, cell: (webhook) => <State webhook={webhook} /> },
+  { header: words.created, sortBy: ({ createdAt }) => createdAt, cell: (webhook) => <Time iso={webhook.createdAt} /> },
 ]
 
 function AllWebhooks() {
@@ -42,19 +45,19 @@ function AllWebhooks() {
   const [making, setMaking] = useState(false)
   return (
     <Page
-      title="Webhooks"
+      title={t.frame.page.webhooks}
       aside={
         <button type="button" onClick={() => setMaking(true)}>
-          New webhook
+          {words.new}
         </button>
       }
     >
-      <p class="soft">Your server is told when a call has ended, the balance is low, a payment was made.</p>
+      <p class="soft">{words.about}</p>
       <section class="panel">
-        <List of={webhooks} rows={3} empty={<Empty title="No webhooks yet">Create one to be told of events.</Empty>}>
+        <List of={webhooks} rows={3} empty={<Empty title={words.none}>{words.createOne}</Empty>}>
           {(items) => (
             <Table
-              label="Webhooks"
+              label={t.frame.page.webhooks}
               columns={COLUMNS}
               rows={items}
               keyOf={({ id }) => id}

@@ -2,9 +2,12 @@
  * A request as code, in the API and the language that are chosen.
  */
 import { useState } from 'preact/hooks'
+import { t } from '../../language/language.ts'
 import { Code } from '../basics.tsx'
 import type { Example } from './samples.ts'
 import { samplesOf } from './samples.ts'
+
+const words = t.playground
 
 /** The request in curl, Python or JavaScript; a chat in each of its APIs. */
 export function CodeSamples({ example }: { example: Example }) {
@@ -18,7 +21,7 @@ export function CodeSamples({ example }: { example: Example }) {
     <>
       {apis.length > 1 && <Choices label="API" names={apis} chosen={api} choose={setApi} />}
       <Choices
-        label="Language"
+        label={words.language}
         names={ofApi.map((sample) => sample.language)}
         chosen={shown.language}
         choose={setLanguage}

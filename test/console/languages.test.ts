@@ -1,0 +1,208 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { PASSWORD } from '../../scripts/harness/console-gateway.ts'
+import { post } from '../../scripts/harness/http.ts'
+import { findUserByEmail } from '../../src/shared/identity/users.ts'
+import { grantCredits } from '../../src/shared/operators/changes.ts'
+import { newId } from '../../src/shared/platform/ids.ts'
+import { chinese } from '../../src/console/language/chinese.ts'
+import { english } from '../../src/console/language/english.ts'
+import { INSIDE, OUTSIDE, liveIn, settled } from './support/every-page.ts'
+import type { LivedIn } from './support/every-page.ts'
+import { consoleWithPages } from './support/pages.ts'
+import type { Visit } from './support/visit.ts'
+import { PHONE, fitsTheScreen, looksGood, seriousFaults } from './support/visit.ts'
+
+/** What both languages write alike: ids, addresses, names of products, units, and what people enter. */
+const ALIKE = new RegExp(
+  [
+    '<[^>]*>|https?://\\S*|/[\\w/-]+|[\\w.+-]*@[\\w.]+|…[\\w-]{4,8}',
+    '[A-Z][A-Z0-9_]{2,}=\\w+|[A-Za-z0-9]+(?:[-_.:…][\\w…*]+)+|[A-Z][A-Z0-9_]{2,}',
+    'Tollgate|API|ID|IP|UTC|GMT|PIN|CSV|JSON|HTTP|POST|URL|curl|Python|JavaScript|[Ww]ebhooks?|[Tt]oken|p\\d\\d|\\d ms',
+    'Ctrl K|Claude|Stripe|Postgres|Codex|English|Chrome|Headless|Linux|Safari|node|web|worker|Authorization|Bearer',
+    'Chat Completions|Messages|Responses|Standard Webhooks|Console playground|Sandbox|sandbox|openai',
+    'anthropic|fal|replicate|openrouter|default|tg_\\w*',
+    'unconfigured|unreachable|US\\$|unknown: .*|[+~-] (?:model|upstream) [^]*|images、POST|command line',
+    'Ada Lovelace|\\b(?:test|laptop|reader|payer|maker|chooser)\\b',
+  ].join('|'),
+  'g',
+)
+
+/** Every text of a page that somebody reads or hears, but for code, what people enter, and documents in English. */
+const TEXTS = `(() => {
+  const NOT_PROSE = 'noscript, script, style, code, textarea, .brand, .initial'
+  const UNREAD = NOT_PROSE + ', [lang=en], .mail, label.check:has([name^=model-])'
+  const found = [document.title.split(' · ')[0]]
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT)
+  while (walker.nextNode()) {
+    const node = walker.currentNode
+    if ((node.parentElement ?? node).closest(UNREAD)) continue
+    if (node.nodeType === Node.TEXT_NODE) found.push(node.data)
+    else {
+      for (const name of ['aria-label', 'placeholder', 'alt']) found.push(node.getAttribute(name) ?? '')
+      if (node.tagName !== 'SPAN' && node.tagName !== 'TIME') found.push(node.title ?? '')
+    }
+  }
+  return found
+})()`
+
+/** The texts of a page that are not in Chinese. */
+async function untranslated(page: Page): Promise<string[]> {
+  const texts = await page.evaluate<string[]>(TEXTS)
+  return texts.filter((text) => /[A-Za-z]{2}/.test(text.replaceAll(ALIKE, '')))
+}
+
+/** The names of all texts of a table that are the same in another one. */
+const same = (one: object, other: object, path = ''): string[] =>
+  Object.entries(one).flatMap(([name, text]) => {
+    const translated = (other as Record<string, unknown>)[name]
+    if (typeof text === 'object') return same(text as object, translated as object, `${path}${name}.`)
+    return typeof text === 'string' && text === translated ? [`${path}${name}`] : []
+  })
+
+describe('the languages of the console', () => {
+  const gateway = consoleWithPages()
+
+  it('have every text in Chinese, but for names', () => {
+    expect(same(english, chinese)).to.deep.equal([
+      'frame.page.api',
+      'frame.search.webhook',
+      'webhooks.webhook',
+      'operator.ones.webhooks',
+      'catalogue.parts.setting',
+      'catalogue.protocols.anthropic',
+      'catalogue.protocols.fal',
+      'catalogue.protocols.replicate',
+      'catalogue.protocols.openrouter',
+    ])
+  })
+
+  describe('in Chinese, on every page, wide and light, narrow and dark', () => {
+    const EMAIL = 'reader@example.com'
+    let lived: LivedIn
+    let visited: Visit
+    before(async () => {
+      lived = await liveIn(gateway, EMAIL)
+      visited = await gateway.longVisit({ locale: 'zh-CN', reducedMotion: 'reduce' })
+    })
+
+    const speaks = (path: string): void => {
+      it(`leave nothing in English, and fit: ${path}`, async () => {
+        const { page, faults, allow } = visited
+        allow(/404.*\/nothing$/)
+        await page.setViewportSize({ width: 1440, height: 900 })
+        await page.emulateMedia({ colorScheme: 'light' })
+        await page.goto(`${gateway.url}${lived.address(path)}`)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await settled(page)
+        expect(await untranslated(page)).to.deep.equal([])
+        await fitsTheScreen(page)
+        await page.setViewportSize({ width: 390, height: 844 })
+        await page.emulateMedia({ colorScheme: 'dark' })
+        await page.locator('html[data-theme=dark]').waitFor()
+        await fitsTheScreen(page)
+        expect(await untranslated(page), 'on a phone').to.deep.equal([])
+        expect(await seriousFaults(page), 'dark, on a phone').to.deep.equal([])
+        expect(faults()).to.deep.equal([])
+      })
+    }
+
+    for (const { path } of OUTSIDE) speaks(path)
+
+    describe('that ask for a session', () => {
+      before(() => gateway.signIn(visited, EMAIL))
+
+      for (const { path } of INSIDE) speaks(path)
+      for (const path of ['/help', '/docs', '/operator/nothing', '/nothing', '/dev/mail']) speaks(path)
+    })
+  })
+
+  it('translate a new key, its form and its secret, on a phone', async () => {
+    const { page, open, allow } = await gateway.signedIn('maker@example.com', { locale: 'zh-CN', viewport: PHONE })
+    allow(/400 .*\/api\/keys$/)
+    await open('/keys', '密钥')
+    await page.getByRole('button', { name: '新建密钥' }).click()
+    await page.getByText('不选择则允许全部。').first().waitFor({ state: 'attached' })
+    expect(await untranslated(page)).to.deep.equal([])
+    await page.getByRole('button', { name: '创建密钥' }).click()
+    await page.getByText('名称').filter({ hasText: '为空' }).or(page.getByText('名称为必填项。')).waitFor()
+    await page.getByLabel('名称').fill('laptop')
+    await page.getByRole('button', { name: '创建密钥' }).click()
+    await page.getByText('请立即复制').waitFor()
+    expect(await untranslated(page)).to.deep.equal([])
+    expect(await page.evaluate('document.documentElement.lang')).to.equal('zh-CN')
+    await looksGood(page)
+  })
+
+  for (const [width, colorScheme] of [
+    [1440, 'light'],
+    [390, 'dark'],
+  ] as const)
+    it(`lead from sign-up to a call and its receipt in Chinese, ${width} px, ${colorScheme}`, async () => {
+      const email = `journey-${width}@example.com`
+      const viewport = { width, height: 900 }
+      const { page, open } = await gateway.visit({ locale: 'zh-CN', timezoneId: 'UTC', viewport, colorScheme })
+      const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+      const isFine = async (): Promise<void> => {
+        expect(await untranslated(page), page.url()).to.deep.equal([])
+        await looksGood(page)
+      }
+      const { entrance, frame, keys, playground, calls } = chinese
+      await open('/sign-up', entrance.create)
+      await page.getByLabel(entrance.email).fill(email)
+      await page.getByLabel(entrance.password, { exact: true }).fill(PASSWORD)
+      await press(entrance.createMine)
+      await page.getByTestId('balance').waitFor()
+      await isFine()
+      await open('/dev/mail', chinese.models.mails)
+      const mail = page.locator('.mail').filter({ hasText: email })
+      await mail.getByText('验证您的 Tollgate 邮箱').waitFor()
+      await mail.getByRole('link', { name: /verify#token=/ }).click()
+      await press(entrance.verifyMine)
+      await page.getByRole('heading', { level: 1, name: entrance.verified }).waitFor()
+      await isFine()
+      const { account_id: accountId } = (await findUserByEmail(gateway.db, email))!
+      await grantCredits(gateway.db, null, { id: newId('grant'), accountId, amount: 1000, origin: 'bonus' })
+      await open('/keys', frame.page.keys)
+      await press(keys.new)
+      await page.getByLabel(keys.columns.name).fill('laptop')
+      await press(keys.create)
+      await page.getByTestId('secret').waitFor()
+      await isFine()
+      await open('/playground/image', frame.page.playground)
+      await page.getByLabel(playground.prompt).fill('a fox')
+      await press(playground.generate('image'))
+      await page.getByTestId('receipt').waitFor()
+      await isFine()
+      await page.getByTestId('receipt').getByRole('link').click()
+      await page.getByTestId('receipt').getByText(calls.receipt.term).waitFor()
+      await isFine()
+    })
+
+  it('explain a call and its receipt in Chinese', async () => {
+    const email = 'payer@example.com'
+    const { secret } = await gateway.customer(email, 500)
+    await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, open } = await gateway.signedIn(email, { locale: 'zh-CN', timezoneId: 'UTC' })
+    await open('/calls', '调用')
+    const row = page.getByRole('row', { name: 'sandbox-image' })
+    await row.getByText('成功').waitFor()
+    expect(await untranslated(page)).to.deep.equal([])
+    await row.getByRole('link').click()
+    await page.getByTestId('receipt').getByText('数量 × 价格').waitFor()
+    expect(await untranslated(page)).to.deep.equal([])
+    await looksGood(page)
+  })
+
+  it('are chosen in the settings, before that of the browser, until it is followed again', async () => {
+    const { page, open } = await gateway.signedIn('chooser@example.com', { locale: 'zh-CN' })
+    const settings = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
+    await open('/settings', '设置')
+    await page.getByLabel('语言').selectOption('English')
+    await settings('Settings')
+    await open('/keys', 'Keys')
+    await open('/settings', 'Settings')
+    await page.getByLabel('Language').selectOption('Match the browser')
+    await settings('设置')
+  })
+})
