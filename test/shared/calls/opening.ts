@@ -1,6 +1,6 @@
 import type { Period } from '../../../src/shared/identity/budgets.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import { newId } from '../../../src/shared/platform/ids.ts'
+import { firstIdAt, newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, CallId, GrantId } from '../../../src/shared/platform/ids.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import { mediaOutput } from '../../../src/shared/calls/stored-answers.ts'
@@ -19,6 +19,10 @@ export async function sweepCallsOf(db: Db, account: AccountId): Promise<void> {
   await db('call_results').whereIn('call_id', ids).delete()
   await db('calls').where({ account_id: account }).delete()
 }
+
+/** The id of a call that was accepted at this moment. */
+export const callIdAt = (at: Date): CallId =>
+  (firstIdAt('call', at.getTime()).slice(0, 14) + newId('call').slice(14)) as CallId
 
 /** A request to open an image call at this price. */
 export function anOrder(
