@@ -10,7 +10,7 @@ DECLARE
   upto timestamptz;
   further timestamptz;
 BEGIN
-  SELECT w.folded_until INTO since FROM usage_watermark w FOR UPDATE;
+  SELECT w.folded_until INTO since FROM usage_watermark w WHERE w.id FOR UPDATE;
   SELECT least(clock_timestamp() - interval '2 seconds', min(a.xact_start)) INTO upto FROM pg_stat_activity a
   WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.backend_xid IS NOT NULL;
   SELECT c.finished_at INTO further FROM calls c WHERE c.finished_at > since AND c.finished_at < upto

@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION usage_rows(account uuid, since timestamptz, upto timestamptz) RETURNS SETOF usage_hours
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-  folded timestamptz := (SELECT w.folded_until FROM usage_watermark w);
+  folded timestamptz := (SELECT w.folded_until FROM usage_watermark w WHERE w.id);
 BEGIN
   IF account IS NULL THEN
     RETURN QUERY SELECT * FROM usage_hours h WHERE h.hour >= since AND h.hour < upto;

@@ -50,7 +50,7 @@ export async function deleteOldCalls(db: Db, days: number, limit: number): Promi
           '0') || '70008000000000000000')::uuid
           AND c.created_at < now() - make_interval(days => :days)
           AND c.finished_at < least(now() - make_interval(days => :days),
-            (SELECT w.folded_until FROM usage_watermark w))
+            (SELECT w.folded_until FROM usage_watermark w WHERE w.id))
           AND c.credits_uncollected = 0 AND c.idempotency_key IS NULL AND NOT EXISTS (SELECT FROM call_results r
             WHERE r.call_id = c.id AND r.expires_at > now())
         ORDER BY c.id LIMIT :limit FOR UPDATE OF c SKIP LOCKED))
@@ -58,7 +58,7 @@ export async function deleteOldCalls(db: Db, days: number, limit: number): Promi
     ), marked AS (
       UPDATE usage_watermark w SET records_from = greatest(w.records_from, newest.day)
       FROM (SELECT date_trunc('day', max(accepted_at(g.id)), 'UTC') + interval '1 day' AS day FROM gone g) newest
-      WHERE newest.day > w.records_from
+      WHERE w.id AND newest.day > w.records_from
     )
     SELECT count(*) AS deleted FROM gone`,
     { days, limit },

@@ -40,7 +40,8 @@ export async function marginsByDay(
       CASE WHEN sum(succeeded + failed) > sum(calls_of_unknown_cost) THEN sum(cost_micro_usd)::bigint
         END AS "costMicroUsd",
       sum(calls_of_unknown_cost)::bigint AS "callsOfUnknownCost"
-    FROM usage_rows(NULL, :from::date::timestamp AT TIME ZONE 'UTC', (:to::date + 1)::timestamp AT TIME ZONE 'UTC') AS used
+    FROM usage_rows(NULL, :from::date::timestamp AT TIME ZONE 'UTC',
+      (:to::date + 1)::timestamp AT TIME ZONE 'UTC') AS used
     WHERE succeeded + failed > 0
     GROUP BY day, model, used.upstream${group}
     ORDER BY day, model, used.upstream${group}`,

@@ -13,6 +13,8 @@ import { until } from '../../../scripts/harness/until.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { aResult, callIdAt, opened, spent, verbs } from '../calls/opening.ts'
 
+const FIGURES = ['calls', 'failed', 'refused', 'credits']
+
 describe('the hours of usage', () => {
   // A database of its own: calls of all accounts are folded.
   let url: string
@@ -30,8 +32,7 @@ describe('the hours of usage', () => {
 
   const folded = async (): Promise<Record<string, number>> => {
     const { rows } = await db.raw<{ rows: Record<string, number>[] }>(
-      `SELECT ${['calls', 'failed', 'refused', 'credits'].map((of) => `coalesce(sum(${of}), 0)::integer AS ${of}`).join()}
-       FROM usage_hours WHERE account_id = ?`,
+      `SELECT ${FIGURES.map((of) => `coalesce(sum(${of}), 0)::integer AS ${of}`).join()} FROM usage_hours WHERE account_id = ?`,
       [account.id],
     )
     return rows[0]!
