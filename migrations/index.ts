@@ -27,6 +27,7 @@ import * as secondFactors from './018_second_factors.ts'
 import * as passkeys from './019_passkeys.ts'
 import * as listedModels from './020_listed_models.ts'
 import * as languages from './021_languages.ts'
+import * as usageHours from './023_usage_hours.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -63,6 +64,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '019_passkeys': passkeys,
   '020_listed_models': listedModels,
   '021_languages': languages,
+  '023_usage_hours': usageHours,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

@@ -299,12 +299,14 @@ CREATE TABLE calls (
   size text, -- The size that it is priced at: as asked for, else as it came (image).
   quality text, -- The quality that it is priced at: as asked for, else as it came (image).
   requested text, -- Its first model, if another of its list was asked after it; else null.
+  counted integer NOT NULL DEFAULT 0, -- How many of its refusals usage_hours has.
   CONSTRAINT calls_pkey PRIMARY KEY (id),
   CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT calls_rules CHECK (calls_rules((modality)::text, dialect, status, price, (credits_precharged)::bigint, (credits)::bigint, (credits_uncollected)::bigint, (input_tokens)::bigint, http_status, error_type, more_result_urls, (pictures)::bigint, progress, deleted_at, idempotency_key, idempotency_expires_at, request_hash, lease_until, deadline_at, finished_at, count, (cached_input_tokens)::bigint, (cache_write_tokens)::bigint, (repeated_input_tokens)::bigint, callback_url))
 ) WITH (fillfactor=80, autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
 CREATE INDEX calls_account_time ON calls USING btree (account_id, created_at DESC, id DESC);
 CREATE INDEX calls_deleted_results ON calls USING btree (id) WHERE ((deleted_at IS NOT NULL) AND (result_url IS NOT NULL));
+CREATE INDEX calls_ended ON calls USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality, model, error_type, fold_minute) WHERE (fold_minute IS NOT NULL);
 CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (account_id, idempotency_key, user_id) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
@@ -912,6 +914,47 @@ CREATE TABLE uploads (
   CONSTRAINT uploads_chunk_small CHECK ((octet_length(bytes) <= 1048576))
 );
 
+-- Calls that have ended, added up. Written by sql/fold_usage.sql alone; it outlives the records of its calls.
+CREATE TABLE usage_hours (
+  account_id uuid NOT NULL, -- Who paid.
+  hour timestamptz NOT NULL, -- The hour (UTC) in which the calls were accepted.
+  user_id uuid NOT NULL, -- The member whose calls they are.
+  key_id uuid NOT NULL, -- The API key that they came with.
+  model text NOT NULL, -- Empty for refused calls: theirs is any text that a client sent.
+  modality modality NOT NULL, -- Of the model.
+  upstream text NOT NULL, -- The upstream that served or failed them; empty: none.
+  group_name text NOT NULL, -- The group of the account then; empty: none.
+  calls bigint NOT NULL, -- Accepted ones.
+  succeeded bigint NOT NULL, -- Those that succeeded.
+  failed bigint NOT NULL, -- Those that failed.
+  refused bigint NOT NULL, -- Those that were refused before a charge; they are not in calls.
+  input_tokens bigint NOT NULL, -- Input tokens, those of caches too.
+  cached_input_tokens bigint NOT NULL, -- Input tokens that were read from a cache.
+  cache_write_tokens bigint NOT NULL, -- Input tokens that were written to a cache.
+  output_tokens bigint NOT NULL, -- Output tokens.
+  pictures bigint NOT NULL, -- Pictures that were delivered.
+  seconds numeric NOT NULL, -- Seconds of videos and recordings.
+  credits bigint NOT NULL, -- Credits collected.
+  credits_uncollected bigint NOT NULL, -- What became debt of the account.
+  cost_micro_usd bigint NOT NULL, -- What is known of the cost at upstreams, in micro-dollars.
+  calls_of_unknown_cost bigint NOT NULL, -- Calls whose cost is not known.
+  succeeded_ms bigint NOT NULL, -- How long those that succeeded took together, in milliseconds.
+  CONSTRAINT usage_hours_pkey PRIMARY KEY (account_id, hour, user_id, key_id, model, modality, upstream, group_name),
+  CONSTRAINT usage_hours_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT usage_hours_add_up CHECK (((calls = (succeeded + failed)) AND (refused >= 0) AND (calls >= 0)))
+);
+CREATE INDEX usage_hours_hour ON usage_hours USING btree (hour);
+
+-- How far calls are folded into usage_hours: one row.
+CREATE TABLE usage_watermark (
+  id boolean NOT NULL DEFAULT true, -- Always true.
+  folded_until timestamptz NOT NULL, -- Calls that ended before this are folded, and no others.
+  records_from timestamptz NOT NULL, -- Of calls accepted before this, records may have been deleted.
+  ledger_from timestamptz NOT NULL, -- Of calls accepted before this, records were deleted before they were folded.
+  CONSTRAINT usage_watermark_pkey PRIMARY KEY (id),
+  CONSTRAINT usage_watermark_one CHECK (id)
+);
+
 -- People who sign in. Nothing of the money hangs on them: that is the account's.
 CREATE TABLE users (
   id uuid NOT NULL, -- UUIDv7, made by the caller; usr_… in text.
@@ -1007,6 +1050,9 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_account ON webhooks USING btree (account_id);
 CREATE UNIQUE INDEX webhooks_callback_secret ON webhooks USING btree (account_id) WHERE (url IS NULL);
 
+-- When the call of this id was accepted.
+CREATE FUNCTION accepted_at(id uuid) RETURNS timestamptz;
+
 -- CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
 -- CONSTRAINT accounts_demand_only_a_due_top_up CHECK (((top_up_for IS NULL) OR (top_up_state = 'due'::text))),
 -- CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
@@ -1055,6 +1101,9 @@ CREATE FUNCTION budgets_of(of_account uuid, of_key uuid, of_member uuid) RETURNS
 -- CONSTRAINT calls_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'rejected'::text])))
 CREATE FUNCTION calls_rules(modality text, dialect text, status text, price jsonb, credits_precharged bigint, credits bigint, credits_uncollected bigint, input_tokens bigint, http_status integer, error_type text, more_result_urls text[], pictures bigint, progress smallint, deleted_at timestamptz, idempotency_key text, idempotency_expires_at timestamptz, request_hash bytea, lease_until timestamptz, deadline_at timestamptz, finished_at timestamptz, count integer, cached_input_tokens bigint, cache_write_tokens bigint, repeated_input_tokens bigint, callback_url text) RETURNS boolean;
 
+-- The usage of the calls that ended in a time.
+CREATE FUNCTION calls_usage(since timestamptz, upto timestamptz) RETURNS SETOF usage_hours;
+
 -- Refuses ledger entries that do not match their call, or name a grant of another account.
 CREATE FUNCTION check_ledger() RETURNS trigger;
 
@@ -1081,6 +1130,9 @@ CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(place bi
 
 -- Removes what is left in expired grants of these accounts, by entries of kind expiry; returns how many grants.
 CREATE FUNCTION expire_grants(account_ids uuid[], moment timestamptz) RETURNS integer;
+
+-- Adds at most some thousand ended calls to usage_hours; whether there are more.
+CREATE FUNCTION fold_usage(most integer) RETURNS boolean;
 
 -- When a grant pays for nothing any more; null: never.
 CREATE FUNCTION grant_ends_at(expires_at timestamptz, revived_until timestamptz) RETURNS timestamptz;
@@ -1142,6 +1194,9 @@ CREATE FUNCTION notify_of_budget() RETURNS trigger;
 -- Charges and opens calls: for each an outcome of opened, exists, claimed (the call that it is a retry of), or why it is refused.
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer, account_tokens jsonb, key_tokens jsonb) SET plan_cache_mode=force_generic_plan;
 
+-- The usage of calls that have not ended.
+CREATE FUNCTION open_usage() RETURNS SETOF usage_hours;
+
 -- The text form of an id that clients see.
 CREATE FUNCTION public_id(prefix text, id uuid) RETURNS text;
 
@@ -1195,6 +1250,9 @@ CREATE FUNCTION token_use(newest timestamptz, used bigint, moment timestamptz) R
 
 -- When the window begins in which the tokens of a moment count.
 CREATE FUNCTION token_window(newest timestamptz, moment timestamptz) RETURNS timestamptz;
+
+-- The usage of an account, or of all, by hour, to the moment.
+CREATE FUNCTION usage_rows(account uuid, since timestamptz, upto timestamptz) RETURNS SETOF usage_hours;
 
 -- Marks when funds cross the thresholds of low balance and automatic top-up.
 CREATE FUNCTION watch_balance() RETURNS trigger;

@@ -29,6 +29,7 @@ import {
 } from '../shared/calls/retention.ts'
 import { sweepUploads } from '../shared/requests/uploads.ts'
 import { deleteOldTries } from '../shared/calls/tries.ts'
+import { foldUsage } from '../shared/reports/fold.ts'
 import { deletePassed } from '../shared/replies/passing-answers.ts'
 import { deleteOldEvents } from '../shared/payments/events.ts'
 import { noticeLowBalances } from '../shared/payments/settings.ts'
@@ -100,6 +101,7 @@ export function createReconciler(deps: WorkerDeps) {
     webhookSecrets: hourly(() => resealSecrets(deps.db, createSecretBox(deps.config))),
     totpSecrets: hourly(() => resealTotpSecrets(deps.db, createTotpBox(deps.config))),
     oldEvents: hourly(() => deleteOldEvents(deps.db)),
+    usage: () => foldUsage(deps.db),
     audit: () => auditWhenDue(deps),
   }
   return async (): Promise<void> => {

@@ -5,6 +5,8 @@ import type { Source } from './source.ts'
 
 /** The place of the SQL of each table. */
 const HOMES: Record<string, string> = {
+  usage_hours: 'src/shared/reports/',
+  usage_watermark: 'src/shared/reports/',
   users: 'src/shared/identity/',
   accounts: 'src/shared/identity/',
   members: 'src/shared/identity/',
@@ -58,6 +60,9 @@ const HOMES: Record<string, string> = {
  * account wants to be told of or topped up at.
  */
 const GUESTS: Record<string, string[]> = {
+  usage_hours: ['src/shared/ledger/audit.ts'],
+  // Records are deleted once they are folded.
+  usage_watermark: ['src/shared/ledger/audit.ts', 'src/shared/calls/retention.ts'],
   // An account's row holds its balance and is locked by everything that moves it; the audit reads everything.
   accounts: [
     'src/shared/ledger/ledger.ts',

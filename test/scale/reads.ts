@@ -114,13 +114,11 @@ export const READS: Record<string, Record<string, Read>> = {
     'some calls': sorted('calls_', ({ db, mine, call }) => findRecords(db, [call, newId('call')], allOf(mine.id))),
     'the details of a call': by('calls_pkey', ({ db, call }) => findDetails(db, call)),
     'entries of a call': sorted('ledger_entries_once_per_call', ({ db, call }) => entriesOfCall(db, call)),
-    usage: sorted('calls_account_time', ({ db, mine }) => usageByDay(db, allOf(mine.id), date(29), date(0))),
-    'usage by hour': sorted('calls_account_time', ({ db, mine }) =>
+    usage: sorted('usage_rows', ({ db, mine }) => usageByDay(db, allOf(mine.id), date(29), date(0))),
+    'usage by hour': sorted('usage_rows', ({ db, mine }) =>
       usageByHour(db, allOf(mine.id), { from: day(2), to: day(0), keyId: null }),
     ),
-    'usage by key': sorted('calls_account_time', ({ db, mine }) =>
-      keyUsageByDay(db, allOf(mine.id), date(29), date(0)),
-    ),
+    'usage by key': sorted('usage_rows', ({ db, mine }) => keyUsageByDay(db, allOf(mine.id), date(29), date(0))),
     latency: sorted('calls_account_time', ({ db, mine }) => latencyOfAccount(db, allOf(mine.id), date(29), date(0))),
     'the latency of models': sorted('calls_pkey', ({ db }) => latencyOfModels(db)),
     'the ledger': by('ledger_entries_pkey', ({ db, mine }) => listEntries(db, mine.id, 50, null)),
@@ -169,11 +167,11 @@ export const READS: Record<string, Record<string, Read>> = {
     'the calls of an account': sorted('calls_account_time', (scene) =>
       anyCalls({ accountId: scene.mine.id, upstream: 'none' }, place)(scene),
     ),
-    'the calls of the last day': sorted('calls_pkey', ({ db }) => tallyLastDay(db, 5)),
-    'the hours of upstreams': sorted('calls_pkey', ({ db }) => upstreamHours(db)),
+    'the calls of the last day': sorted('usage_rows', ({ db }) => tallyLastDay(db, 5)),
+    'the hours of upstreams': sorted('usage_rows', ({ db }) => upstreamHours(db)),
     'the openings of circuits': sorted('circuit_openings_pkey', ({ db }) => openingsOfDay(db)),
     'the holders of accounts': sorted('members_one_owner', ({ db, mine }) => holdersOf(db, [mine.id])),
-    'upstreams of the last hour': sorted('calls_pkey', ({ db }) => upstreamsOfLastHour(db)),
+    'upstreams of the last hour': sorted('calls_ended', ({ db }) => upstreamsOfLastHour(db)),
     'mails that were given up': by('mails_dead', ({ db }) => listMails(db, ['dead'], 50)),
     mails: by('mails_pkey', ({ db }) => listMails(db, ['queued', 'sending', 'sent', 'skipped', 'dead'], 50)),
   },

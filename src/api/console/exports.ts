@@ -123,10 +123,12 @@ export const exportMembers = endpoint({
   answers: csv('What `GET /api/usage/members` lists, with a header line.'),
 }).write(({ db }: Pick<WebDeps, 'db'>) => {
   const downloads = new Quota(AT_ONCE)
-  const read = memberUsage(db)
   return ({ auth: { userId, accountId }, query: { bom, ...days } }, ctx) => {
     hold(downloads, userId, ctx)
-    sendCsv(ctx, 'members', MEMBER_COLUMNS, { bom }, async () => ({ rows: await read(accountId, days), next: null }))
+    sendCsv(ctx, 'members', MEMBER_COLUMNS, { bom }, async () => ({
+      rows: await memberUsage(db, accountId, days),
+      next: null,
+    }))
   }
 })
 

@@ -5,13 +5,11 @@
  */
 import { z } from 'zod'
 import { allOf, seenBy } from '../../shared/identity/members.ts'
-import type { Seen } from '../../shared/identity/members.ts'
 import { listMembers } from '../../shared/identity/shown-member.ts'
 import { dayOf, daysOf } from '../../shared/reports/days.ts'
 import { latencyOfAccount } from '../../shared/reports/latency.ts'
 import { MODALITIES } from '../../shared/terms/kinds.ts'
 import { keyUsageByDay, memberUsageByDay, usageByDay, usageByHour } from '../../shared/reports/usage.ts'
-import type { DayUsage } from '../../shared/reports/usage.ts'
 import type { AccountId, KeyId } from '../../shared/platform/ids.ts'
 import { publicId } from '../../shared/platform/ids.ts'
 import type { Db } from '../../shared/platform/postgres/db.ts'
@@ -21,7 +19,6 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { manager, session } from '../endpoint/auth.ts'
 import { daysQuery, keyId, moment, startOf } from '../endpoint/fields.ts'
-import { LRUCache } from 'lru-cache'
 
 const used = {
   calls: z.int().meta({ description: 'Calls accepted on this day, including failed but not refused ones.' }),
@@ -61,12 +58,9 @@ export const showUsage = endpoint({
   answers: {
     200: { description: 'One row for each day and model with calls, oldest first.', schema: listOf(usageRow) },
   },
-}).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const usage = new UsageDays((seen, from, to, key) => usageByDay(db, seen, from, to, key))
-  return async ({ auth, query }) => {
-    const { from, to } = daysOf(query, dayOf(Date.now()))
-    return { ok: true, data: await usage.read(seenBy(auth), from, to, query.keyId) }
-  }
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, query }) => {
+  const { from, to } = daysOf(query, dayOf(Date.now()))
+  return { ok: true, data: await usageByDay(db, seenBy(auth), from, to, query.keyId) }
 })
 
 const HOUR_MS = 3_600_000
@@ -108,28 +102,22 @@ export const showKeyUsage = endpoint({
   answers: {
     200: { description: 'One row for each day and key with calls, oldest first.', schema: listOf(keyUsageRow) },
   },
-}).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const usage = new UsageDays((seen, from, to) => keyUsageByDay(db, seen, from, to))
-  return async ({ auth, query }) => {
-    const { from, to } = daysOf(query, dayOf(Date.now()))
-    const rows = await usage.read(seenBy(auth), from, to)
-    return { ok: true, data: rows.map((row) => ({ ...row, keyId: publicId('key', row.keyId) })) }
-  }
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, query }) => {
+  const { from, to } = daysOf(query, dayOf(Date.now()))
+  const rows = await keyUsageByDay(db, seenBy(auth), from, to)
+  return { ok: true, data: rows.map((row) => ({ ...row, keyId: publicId('key', row.keyId) })) }
 })
 
 /** Reads which members of an account used what on some days. */
-export function memberUsage(db: Db) {
-  const usage = new UsageDays((seen, from, to) => memberUsageByDay(db, seen, from, to))
-  return async (accountId: AccountId, days: z.output<typeof daysQuery>) => {
-    const { from, to } = daysOf(days, dayOf(Date.now()))
-    const seen = allOf(accountId)
-    const [rows, members] = await Promise.all([usage.read(seen, from, to), listMembers(db, seen)])
-    const emails = new Map(members.map((one) => [one.id, one.email]))
-    return rows.map(({ memberId: member, ...row }) => {
-      const memberId = publicId('user', member)
-      return { ...row, memberId, email: emails.get(memberId) ?? null }
-    })
-  }
+export async function memberUsage(db: Db, accountId: AccountId, days: z.output<typeof daysQuery>) {
+  const { from, to } = daysOf(days, dayOf(Date.now()))
+  const seen = allOf(accountId)
+  const [rows, members] = await Promise.all([memberUsageByDay(db, seen, from, to), listMembers(db, seen)])
+  const emails = new Map(members.map((one) => [one.id, one.email]))
+  return rows.map(({ memberId: member, ...row }) => {
+    const memberId = publicId('user', member)
+    return { ...row, memberId, email: emails.get(memberId) ?? null }
+  })
 }
 
 /** Shows which members used what on some days. */
@@ -142,10 +130,10 @@ export const showMemberUsage = endpoint({
   answers: {
     200: { description: 'One row for each day and member with calls, oldest first.', schema: listOf(memberUsageRow) },
   },
-}).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const read = memberUsage(db)
-  return async ({ auth, query }) => ({ ok: true, data: await read(auth.accountId, query) })
-})
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ auth, query }) => ({
+  ok: true,
+  data: await memberUsage(db, auth.accountId, query),
+}))
 
 const accountLatency = z.strictObject({
   ok,
@@ -168,58 +156,3 @@ export const showLatency = endpoint({
   const { keys, ...found } = await latencyOfAccount(db, seenBy(auth), from, to, query.keyId)
   return { ok: true, ...found, keys: keys.map((row) => ({ ...row, keyId: publicId('key', row.keyId) })) }
 })
-
-const DAY_MS = 86_400_000
-
-/** How long after its end a day counts as over, in ms: clocks differ, and a call is stored a moment after its time. */
-const GRACE_MS = 3_600_000
-
-/** The most days that are cached, of all accounts together: some ten megabytes. */
-const MAX_CACHED_DAYS = 20_000
-
-/** Adds up the usage of some days, oldest first. `keyId`: only what came with this key. */
-type AddUp<Row> = (seen: Seen, from: string, to: string, keyId: KeyId | null) => Promise<DayUsage<Row>[]>
-
-/**
- * Reads usage; caches the days in which nothing can change any more. A page asks again after every burst of calls: the
- * thousands of calls of past days need not be read each time.
- */
-class UsageDays<Row extends { day: string }> {
-  private readonly addUp: AddUp<Row>
-  /** By account, member, key and day. */
-  private readonly cache = new LRUCache<string, Omit<DayUsage<Row>, 'open'>[]>({ max: MAX_CACHED_DAYS })
-
-  constructor(addUp: AddUp<Row>) {
-    this.addUp = addUp
-  }
-
-  /**
-   * The rows of the days `from` to `to` (YYYY-MM-DD, inclusive), oldest first.
-   * @param keyId only what came with this key.
-   */
-  async read(seen: Seen, from: string, to: string, keyId: KeyId | null = null): Promise<Omit<DayUsage<Row>, 'open'>[]> {
-    const place = (day: string): string => `${seen.accountId} ${seen.memberId} ${keyId} ${day}`
-    const known = new Map(daysBetween(from, to).map((day) => [day, this.cache.get(place(day))]))
-    const missing = [...known.keys()].filter((day) => known.get(day) === undefined)
-    if (missing.length > 0) {
-      const rows = await this.addUp(seen, missing[0]!, missing.at(-1)!, keyId)
-      for (const day of missing) {
-        const own = rows.filter((row) => row.day === day)
-        known.set(day, own.map(withoutOpen))
-        if (isOver(day) && own.every((row) => row.open === 0)) this.cache.set(place(day), known.get(day)!)
-      }
-    }
-    return [...known.values()].flatMap((rows) => rows!)
-  }
-}
-
-const withoutOpen = <Row>({ open: _open, ...row }: DayUsage<Row>): Omit<DayUsage<Row>, 'open'> => row
-
-const isOver = (day: string): boolean => Date.parse(day) + DAY_MS + GRACE_MS < Date.now()
-
-function daysBetween(from: string, to: string): string[] {
-  const first = Date.parse(from)
-  return Array.from({ length: Math.round((Date.parse(to) - first) / DAY_MS) + 1 }, (_, index) =>
-    new Date(first + index * DAY_MS).toISOString().slice(0, 10),
-  )
-}

@@ -1,6 +1,7 @@
 /** Metrics of the backlog: scale workers by them. Every web process reports the same values: take the maximum. */
 import type { Registry } from 'prom-client'
 import { oldestQueued } from '../reports/backlog.ts'
+import { usageLag } from '../reports/fold.ts'
 import { MODALITIES, QUEUE_NAMES } from '../terms/kinds.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { mailBacklog } from '../mail/mails.ts'
@@ -57,5 +58,10 @@ export function measureBacklog(registry: Registry, { db, queues }: { db: Db; que
         { labels: { state: 'held' }, value: held },
       ]
     },
+  )
+  showGauge(
+    registry,
+    { name: 'usage_lag_seconds', help: 'How long ago the newest call ended that is in the hours of usage.' },
+    async () => only(await usageLag(db)),
   )
 }

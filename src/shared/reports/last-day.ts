@@ -10,8 +10,8 @@ import type { Modality } from '../terms/kinds.ts'
 
 const HOUR_MS = 3_600_000
 
-/** An id before those of all calls of the last 24 hours. */
-const firstOfDay = (): string => firstIdAt('call', Date.now() - 24 * HOUR_MS - CLOCKS_MS)
+/** The usage of the hour that began 24 hours ago at most, and of those after it. */
+const LAST_DAY = `usage_rows(NULL, now() - interval '24 hours', 'infinity')`
 
 /** `calls`: accepted ones, with the failed ones among them. `refused`: before any charge. `credits`: what they cost. */
 type Tally = { calls: number; failed: number; refused: number; credits: number }
@@ -45,18 +45,16 @@ export async function tallyLastDay(db: Db, top: number): Promise<LastDay> {
         row_number() OVER (PARTITION BY "grouping" ORDER BY credits DESC, calls DESC, account_id, model) AS place
       FROM (
         SELECT GROUPING(account_id, model, modality) AS "grouping", account_id, model, modality,
-          count(*) FILTER (WHERE status <> 'rejected') AS calls, count(*) FILTER (WHERE status = 'failed') AS failed,
-          ${boundedSum('count', "status = 'rejected'")} AS refused,
+          sum(calls)::bigint AS calls, sum(failed)::bigint AS failed, ${boundedSum('refused')} AS refused,
           ${boundedSum('credits')} AS credits
-        FROM calls
-        WHERE id > ? AND created_at > now() - interval '24 hours'
+        FROM ${LAST_DAY}
         GROUP BY GROUPING SETS ((), (account_id), (model), (modality))
       ) tally
-      -- The model of a refused call is any text that a client sent.
+      -- Refused calls have no model.
       WHERE calls > 0 OR account_id IS NULL AND model IS NULL
     ) ranked
     WHERE place <= ? ORDER BY "grouping", place`,
-    [firstOfDay(), top],
+    [top],
   )
   const of = (grouping: number): Row[] => rows.filter((row) => row.grouping === grouping)
   return {
@@ -77,12 +75,10 @@ export type UpstreamHour = { upstream: string; hour: Date; calls: number; failed
 export async function upstreamHours(db: Db): Promise<UpstreamHour[]> {
   const { rows } = await db.raw<{ rows: UpstreamHour[] }>(
     `
-    SELECT coalesce(upstream, '(none)') AS upstream, date_trunc('hour', created_at, 'UTC') AS hour, count(*) AS calls,
-      count(*) FILTER (WHERE status = 'failed') AS failed
-    FROM calls
-    WHERE id > ? AND status IN ('succeeded', 'failed') AND created_at > now() - interval '24 hours'
-    GROUP BY 1, 2 ORDER BY 2, 1`,
-    [firstOfDay()],
+    SELECT coalesce(nullif(upstream, ''), '(none)') AS upstream, hour, sum(succeeded + failed)::bigint AS calls,
+      sum(failed)::bigint AS failed
+    FROM ${LAST_DAY} AS used WHERE succeeded + failed > 0
+    GROUP BY used.upstream, hour ORDER BY hour, 1`,
   )
   return rows
 }

@@ -6,7 +6,7 @@ import { grant } from '../../../src/shared/ledger/ledger.ts'
 import { givenSince } from '../../../src/shared/ledger/sums.ts'
 import { noteOpening } from '../../../src/shared/operators/upstreams.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
+import { aResult, callIdAt, opened, verbs } from '../../shared/calls/opening.ts'
 import { useConsole, useOperator } from '../../support/console.ts'
 
 describe('/api/operator/overview', () => {
@@ -21,10 +21,8 @@ describe('/api/operator/overview', () => {
     await calls.settle(await opened(calls, buyer, 40), 'image', aResult(40))
     await calls.refund(await opened(calls, buyer, 10), gatewayError('upstream_failed'))
     await calls.settle(await opened(calls, debtor, 30), 'image', aResult(37))
-    const old = await opened(calls, buyer, 5)
+    const old = await opened(calls, buyer, 5, { id: callIdAt(new Date(Date.now() - 25 * 3_600_000)) })
     await calls.settle(old, 'image', aResult(5))
-    const before = web.db.raw("created_at - interval '25 hours'")
-    await web.db('calls').where({ id: old }).update({ created_at: before })
 
     const { status, json } = await web.get('/api/operator/overview', operator.token)
     expect(status).to.equal(200)

@@ -1,6 +1,6 @@
 import type { Period } from '../../../src/shared/identity/budgets.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import { newId } from '../../../src/shared/platform/ids.ts'
+import { firstIdAt, newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, CallId, GrantId } from '../../../src/shared/platform/ids.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import { mediaOutput } from '../../../src/shared/calls/stored-answers.ts'
@@ -13,12 +13,20 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 export const verbs = (db: Db, maxOutstanding = 1_000_000, maxRequestBytes?: number): Calls =>
   new Calls(db, { resultSeconds: 600, maxOutstanding, ...(maxRequestBytes !== undefined && { maxRequestBytes }) })
 
-/** Deletes the records of an account's calls, as retention does once they are old. Those of other tests stay. */
+/** Folds an account's calls and deletes their records, as retention does once they are old. Those of others stay. */
 export async function sweepCallsOf(db: Db, account: AccountId): Promise<void> {
   const ids = db('calls').where({ account_id: account }).select('id')
+  await db.raw(`INSERT INTO usage_hours SELECT * FROM calls_usage('-infinity', 'infinity') WHERE account_id = ?`, [
+    account,
+  ])
+  await db('usage_watermark').update({ records_from: 'infinity' })
   await db('call_results').whereIn('call_id', ids).delete()
   await db('calls').where({ account_id: account }).delete()
 }
+
+/** The id of a call that was accepted at this moment. */
+export const callIdAt = (at: Date): CallId =>
+  (firstIdAt('call', at.getTime()).slice(0, 14) + newId('call').slice(14)) as CallId
 
 /** A request to open an image call at this price. */
 export function anOrder(

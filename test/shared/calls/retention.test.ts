@@ -6,6 +6,7 @@ import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
+import { foldUsage } from '../../../src/shared/reports/fold.ts'
 import { createLog } from '../../../src/shared/platform/process/log.ts'
 import { startWorker } from '../../../src/workers/worker.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -28,7 +29,12 @@ describe('the sweep of old call records', () => {
   })
   after(() => db.destroy())
   // 30 days of 100 calls each.
-  beforeEach(() => loadHistory(db, accounts, 3000))
+  beforeEach(async () => {
+    await loadHistory(db, accounts, 3000)
+    await db('usage_hours').delete()
+    await db('usage_watermark').update({ folded_until: '-infinity', ledger_from: 'infinity' })
+    await foldUsage(db)
+  })
 
   const count = async (table: string): Promise<number> =>
     (await db(table).count<{ count: number }[]>({ count: '*' }))[0]!.count

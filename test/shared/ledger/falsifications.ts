@@ -259,5 +259,15 @@ export const FALSIFICATIONS: Falsification[] = [
     (it) => [it.open],
     ['no call is open longer than a minute past its deadline'],
   ],
+  [
+    'an hour of usage that was raised',
+    `INSERT INTO usage_hours SELECT account_id, date_trunc('hour', accepted_at(id), 'UTC'), user_id, key_id, model,
+      modality, '', '', 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0 FROM calls WHERE id = ?`,
+    (it) => [it.settled],
+    [
+      'the hours of usage are what the calls that ended before the watermark add up to',
+      'the usage of a day is what the ledger charged for its calls',
+    ],
+  ],
   ...OF_PAYMENTS,
 ]

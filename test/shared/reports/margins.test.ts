@@ -9,7 +9,7 @@ import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 import { storeVersion } from '../../../src/shared/catalogue/versions.ts'
-import { aResult, opened, verbs } from '../calls/opening.ts'
+import { aResult, callIdAt, opened, verbs } from '../calls/opening.ts'
 import { useDb } from '../../support/database.ts'
 
 const HEADER = 'day,model,upstream,calls,credits,revenue_micro_usd,cost_micro_usd,calls_of_unknown_cost'
@@ -23,18 +23,16 @@ describe('the margins of calls', () => {
     today = new Date().toISOString().slice(0, 10)
     const calls = verbs(db)
     const account = await anAccount(db, 10_000)
-    const ended = async (model: string, upstream: string, costMicroUsd: number | null) => {
-      const id = await opened(calls, account, 40, { model })
+    const ended = async (model: string, upstream: string, costMicroUsd: number | null, at = new Date()) => {
+      const id = await opened(calls, account, 40, { model, id: callIdAt(at) })
       await calls.begin(id)
       await calls.settle(id, 'image', { ...aResult(40), upstream, costMicroUsd })
-      return id
     }
     await ended('a', 'one', 30_000)
     await ended('a', 'one', 50_000)
     await ended('a', 'two', null)
     await ended('with "quotes", and commas', 'one', null)
-    const early = await ended('a', 'one', 1)
-    await db.raw(`UPDATE calls SET created_at = created_at - interval '3 days' WHERE id = ?`, [early])
+    await ended('a', 'one', 1, new Date(Date.now() - 3 * 86_400_000))
     const failed = await opened(calls, account, 40, { model: 'a' })
     await calls.begin(failed)
     await calls.refund(failed, gatewayError('upstream_failed'), { costMicroUsd: 700 })

@@ -12,6 +12,7 @@ import { startTestWeb } from '../../../../scripts/harness/harness.ts'
 import type { TestWeb } from '../../../../scripts/harness/harness.ts'
 import { anAccount } from '../../../../scripts/harness/factories.ts'
 import type { TestGrant } from '../../../../scripts/harness/factories.ts'
+import { callIdAt } from '../../../shared/calls/opening.ts'
 import type { Client, Described } from '../../support/described.ts'
 import { useFor } from '../../../support/gateway.ts'
 import { describedClient, readDescribed } from '../../support/described.ts'
@@ -75,7 +76,7 @@ export async function aCall(db: Db, account: TestAccount, made: MadeCall = {}): 
     tokens = null,
   } = made
   const calls = new Calls(db, { resultSeconds: 3600, maxOutstanding: 1000 })
-  const id = newId('call')
+  const id = at === undefined ? newId('call') : callIdAt(new Date(at))
   const outcome = await calls.open({
     id,
     accountId: account.id,
