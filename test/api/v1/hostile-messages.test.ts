@@ -22,8 +22,9 @@ describe('a hostile client of POST /v1/messages', () => {
   it('may name any version and any betas, of which known ones pass with their fields to Anthropic alone', async () => {
     const odd = { 'anthropic-version': '1999-01-01, x', 'anthropic-beta': `${'x,'.repeat(4000)}fast-mode-2026-02-01` }
     const known = { 'anthropic-beta': 'context-management-2025-06-27,advanced-tool-use-2025-11-20' }
+    const schema = { type: 'object', additionalProperties: false }
     const fields = {
-      tools: [{ name: 'look', input_schema: { type: 'object' }, defer_loading: true, strict: true }],
+      tools: [{ name: 'look', input_schema: schema, defer_loading: true, strict: true }],
       context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
     }
     const sent = async (model: string, headers: Record<string, string>, more: object = fields) => {

@@ -44,7 +44,11 @@ const hosted = fc.constantFrom<object>(
   { type: 'image_generation' },
 )
 const namespace = of('namespace', { name, description: now(text), tools: fc.array(own, { maxLength: 3 }) })
-const tools = fc.array(fc.oneof({ weight: 4, arbitrary: own }, namespace, hosted), { maxLength: 4 })
+/** Mostly of different names, since two of one name are refused. */
+const tools = fc.uniqueArray(fc.oneof({ weight: 4, arbitrary: own }, namespace, hosted), {
+  maxLength: 4,
+  selector: (tool) => ('name' in tool ? tool.name : tool),
+})
 
 const message = fc.record({
   role: fc.constantFrom('user', 'assistant', 'system', 'developer'),
@@ -112,7 +116,15 @@ const OPTIONS = {
   parallel_tool_calls: now(fc.boolean()),
   tools: now(tools),
   tool_choice: now(
-    fc.constantFrom<unknown>('auto', 'none', 'required', { type: 'function', name: 'f' }, { type: 'web_search' }),
+    fc.constantFrom<unknown>(
+      'auto',
+      'auto',
+      'none',
+      'none',
+      'required',
+      { type: 'function', name: 'f' },
+      { type: 'web_search' },
+    ),
   ),
   reasoning: now(
     fc.record({ effort: now(fc.constantFrom('low', 'max')), mode: now(fc.constantFrom('default', 'pro')) }),

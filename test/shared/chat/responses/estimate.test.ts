@@ -21,11 +21,6 @@ describe('the estimate of a response', () => {
 
   for (const [what, data, words] of [
     ['control characters', `text/plain;base64,${Buffer.alloc(3000, 1).toString('base64')}`, '\u0001'.repeat(3000)],
-    [
-      'bytes that are no UTF-8',
-      `text/plain;base64,${Buffer.alloc(3000, 255).toString('base64')}`,
-      '\uFFFD'.repeat(3000),
-    ],
     ['escapes in the address', `text/plain,${'%01'.repeat(3000)}`, '\u0001'.repeat(3000)],
   ] as const)
     it(`counts a file of ${what} by the words that other upstreams are sent, which are longer`, () => {
@@ -34,6 +29,7 @@ describe('the estimate of a response', () => {
     })
 
   it('counts any other file by that number', () => {
+    expect(held(file(`text/plain;base64,${Buffer.alloc(3000, 255).toString('base64')}`))).to.be.within(700, 800)
     expect(held(file(`application/pdf;base64,${LONG}`))).to.be.within(700, 800)
   })
 
