@@ -50,7 +50,7 @@ describe('an operator of the console, on a phone', () => {
     await page.getByText(`Section: ${name}`).waitFor()
   }
 
-  it('finds a customer, refunds, deducts, changes a price and sets a banner; every page fits', async () => {
+  it('finds a customer, refunds, deducts and sets a banner; every page fits', async () => {
     const email = 'bought@example.com'
     const boss = 'boss@example.com'
     const { secret, left } = await aBuyer(email)
@@ -113,18 +113,6 @@ describe('an operator of the console, on a phone', () => {
     await balance.getByText(credited(left - 560)).waitFor()
     await page.getByTestId('ledger').getByText('granted twice').waitFor()
 
-    // A price.
-    await section(page, 'Catalogue')
-    const credits = page.getByLabel('sandbox-image credits')
-    const price = Number(await credits.inputValue()) + 1
-    await credits.fill(String(price))
-    await page.getByRole('button', { name: 'Check and compare' }).click()
-    await page.getByRole('button', { name: /^Apply as version/ }).click()
-    await until('the new price', async () => {
-      const { json } = await get(`${gateway.url}/v1/models`, secret)
-      return (json.data as { id: string; credits: number }[]).some((one) => one.credits === price)
-    })
-
     // A banner, which is seen without signing in, and dismissed for good in one browser.
     await section(page, 'Banner')
     await page.getByLabel('Text').fill('Prices change on Monday')
@@ -159,7 +147,6 @@ describe('an operator of the console, on a phone', () => {
     expect(done.map(({ action }) => action)).to.deep.equal([
       'banner_removed',
       'banner_set',
-      'catalogue_applied',
       'credits_deducted',
       'payment_refunded',
       'account_viewed',

@@ -28,12 +28,11 @@ describe('warnings of Node and of libraries', function () {
   let worker: Started
   afterEach(() => worker.kill())
 
-  const start = (more: Record<string, string> = {}): void => {
+  const start = (): void => {
     worker = new Started('worker', {
       ...settings,
       APP_SECRET: 'x'.repeat(32),
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(WARN)}`,
-      ...more,
     })
   }
 
@@ -51,14 +50,5 @@ describe('warnings of Node and of libraries', function () {
     expect(JSON.parse(await worker.says('later'))).to.include({ level: 'warn', warning: 'Warning', msg: 'later' })
     expect(JSON.parse(await worker.says('on the'))).to.include({ level: 'warn', msg: 'on the console' })
     for (const line of worker.lines) expect(() => JSON.parse(line), line).not.to.throw()
-  })
-
-  it('are not logged where they are switched off', async () => {
-    start({ NODE_NO_WARNINGS: '1' })
-    await worker.says('worker process running')
-    worker.child.kill('SIGCONT')
-    worker.child.kill('SIGTERM')
-    expect(await worker.ended).to.equal(0)
-    expect(worker.lines.join('\n')).not.to.match(/two|later|console/)
   })
 })
