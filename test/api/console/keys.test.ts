@@ -244,7 +244,7 @@ describe('the keys of an account', () => {
       expect(statuses.filter((status) => status === 200)).to.have.length(1)
     })
 
-    it('has no way to a key that is revoked, of another account, or nobody’s, and does not list those of others', async () => {
+    it('has no way to a key that is revoked, of another account, or nobody’s, and lists none of others', async () => {
       const [mine, theirs] = [await web.signedIn(), await web.signedIn()]
       const revoked = (await mine.api('POST', '/api/keys', { name: 'x' })).json.key.id
       await mine.api('DELETE', `/api/keys/${revoked}`)

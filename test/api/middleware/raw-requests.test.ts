@@ -147,7 +147,7 @@ describe('requests that are hardly HTTP', () => {
       '//a@xn--a/#x',
     ],
   }
-  it('a target is its path, whatever origin a proxy puts in front of it, and 404 or 400 where it has none', async () => {
+  it('a target is its path, whatever origin a proxy puts in front of it; without one it is 404 or 400', async () => {
     for (const [status, targets] of Object.entries(TARGETS))
       for (const target of targets) await expectAnswer([head([], `GET ${target} HTTP/1.1`)], [Number(status), 400])
     for (const method of ['TRACE', 'PROPFIND', 'get', 'FOO'])
