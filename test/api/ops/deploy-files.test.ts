@@ -175,8 +175,8 @@ describe('docker-compose.yml', () => {
     restart: z.string(),
     healthcheck: z.object({ test: z.array(z.string()) }).optional(),
   })
-  const { services, volumes } = z
-    .object({ services: z.record(z.string(), service), volumes: z.record(z.string(), z.null()) })
+  const { services } = z
+    .object({ services: z.record(z.string(), service) })
     .parse(yaml.load(read('docker-compose.yml'), { schema: yaml.YAML11_SCHEMA }))
   const own = ['migrate', 'web', 'worker'] as const
 
