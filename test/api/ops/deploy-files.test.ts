@@ -166,14 +166,12 @@ describe('the Dockerfile', () => {
 
 describe('docker-compose.yml', () => {
   const service = z.object({
-    image: z.string().optional(),
     command: z.array(z.string()).optional(),
     environment: z.record(z.string(), z.string()).optional(),
     depends_on: z.record(z.string(), z.object({ condition: z.string() })).optional(),
     volumes: z.array(z.string()).optional(),
     stop_grace_period: z.string().optional(),
     restart: z.string(),
-    healthcheck: z.object({ test: z.array(z.string()) }).optional(),
   })
   const { services } = z
     .object({ services: z.record(z.string(), service) })
