@@ -28,16 +28,12 @@ describe('warnings of Node and of libraries', function () {
   let worker: Started
   afterEach(() => worker.kill())
 
-  const start = (): void => {
+  it('are lines of the log like all others', async () => {
     worker = new Started('worker', {
       ...settings,
       APP_SECRET: 'x'.repeat(32),
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(WARN)}`,
     })
-  }
-
-  it('are lines of the log like all others', async () => {
-    start()
     await worker.says('worker process running')
     expect(JSON.parse(await worker.says('two'))).to.include({
       level: 'warn',
