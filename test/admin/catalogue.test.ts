@@ -103,22 +103,6 @@ describe("the operator's commands of the catalogue", () => {
     expect((await admin('apply', [file(priced(50))])).text).to.match(/^No changes: version 2 has the same content/)
   })
 
-  it('refuse with a conflict and its diff who expects another version, and roll back to one as a new one', async () => {
-    await admin('apply', [file(priced(40))])
-    await admin('apply', [file(priced(50))])
-    const late = await admin('apply', [file(priced(60))], { expect: '1' })
-    expect(late.complaint).to.match(/^conflict: the current version is 2,/)
-    expect(late.json).to.deep.equal({ conflict: true, version: 2, changes: [PRICE] })
-    expect(late.text).to.equal('~ model sandbox-image credits: 40 → 50')
-    expect((await admin('rollback', ['1'], { expect: '1' })).complaint).to.match(/^conflict/)
-    expect((await readVersion(db, 'newest'))!.version).to.equal(2)
-    expect((await admin('rollback', ['1'])).json).to.deep.include({ version: 3 })
-    expect((await admin('show')).json).to.deep.include({ version: 3, catalogue: priced(40) })
-    expect(await refusal(admin('rollback', ['9']))).to.match(/There is no version 9/)
-    for (const bad of [undefined, '-1', '1.5', 'one'])
-      expect(await refusal(admin('rollback', bad === undefined ? [] : [bad])), bad).to.match(/number of a version/)
-  })
-
   it('check a file, and name every fault by its path, and every cost above its price', async () => {
     expect((await admin('check', [file(priced(40))])).text).to.equal('The catalogue is valid.')
     const bad = priced(-1, ({ models, upstreams }) => {
@@ -147,25 +131,6 @@ describe("the operator's commands of the catalogue", () => {
     expect((await admin('check', [join(folder, 'none.json')])).text).to.match(/^\(top\): cannot be read/)
     for (const name of ['apply', 'diff']) expect((await admin(name, [file(bad)])).complaint, name).to.match(/7 faults/)
     expect(await readVersion(db, 'newest')).to.equal(null)
-  })
-
-  it('warn, when a file is checked or applied, of upstreams that may fetch images in a private network', async () => {
-    for (const name of ['check', 'apply']) {
-      const { warnings, complaint } = await admin(name, [file(priced(40))])
-      expect(complaint, name).to.equal(undefined)
-      expect(warnings![0], name).to.match(/^Warning: upstreams\.sandbox: is in a private network .* "fetchImages"/)
-      const said = priced(41, ({ upstreams }) => {
-        for (const one of Object.values(upstreams)) Object.assign(one, { fetchImages: true })
-      })
-      const others = (await admin(name, [file(said)])).warnings!
-      expect(
-        others.filter((one) => !one.includes('is not configured')),
-        name,
-      ).to.deep.equal([])
-      expect(others, name).to.include(
-        'Warning: upstreams.unconfigured: the key "default" is not configured: its variable has no value.',
-      )
-    }
   })
 
   it('refuse to lose a key that open tasks need, with their number, unless forced', async () => {

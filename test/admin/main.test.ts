@@ -128,15 +128,4 @@ describe("the operator's command line", function () {
     await own.destroy()
     expectRefused(await admin(['audit'], { DATABASE_URL: url }), /^The database has not been migrated/)
   })
-
-  it('needs only Postgres, and says so if it is missing or away, without its password', async () => {
-    const [missing, away] = await Promise.all([
-      admin(['audit'], {}),
-      admin(['audit'], { DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:9/x' }),
-    ])
-    expect(missing.code).to.equal(78)
-    expect(missing.err).to.match(/DATABASE_URL/)
-    expect(away.code).to.equal(1)
-    expect(`${away.out}${away.err}`).not.to.include('hunter2')
-  })
 })

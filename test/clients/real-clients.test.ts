@@ -9,21 +9,16 @@ import OpenAI6 from 'openai'
 import OpenAI7 from 'openai-7'
 import { z } from 'zod'
 import { prompted } from '../../scripts/harness/calling.ts'
-import { anAccount } from '../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../scripts/harness/factories.ts'
-import { useGateway } from '../support/gateway.ts'
+import { useAccount, useGateway } from '../support/gateway.ts'
 
 const MODEL = 'sandbox-chat'
 
 describe('a client as it is on npm', () => {
   const gateway = useGateway({ GATEWAY_RATE_LIMIT: '1000' })
-  let account: TestAccount
+  const account = useAccount(gateway, 10_000)
   let baseURL: string
   before(async () => {
     baseURL = `${gateway.url}/v1`
-  })
-  beforeEach(async () => {
-    account = await anAccount(gateway.db, 10_000)
   })
 
   for (const [name, Client] of [

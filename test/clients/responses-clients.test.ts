@@ -5,21 +5,18 @@ import { expect } from 'chai'
 import OpenAI from 'openai'
 import { z } from 'zod'
 import { prompted } from '../../scripts/harness/calling.ts'
-import { anAccount } from '../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { MODELS, addDialects } from '../api/v1/support/responses.ts'
-import { useGateway } from '../support/gateway.ts'
+import { useGateway, useOneAccount } from '../support/gateway.ts'
 
 /** Calls of a tool end once its result is there. */
 const CALL = '[call weather {"city":"Lucerne"}]'
 
 describe('a client that speaks Responses by default', () => {
   const gateway = useGateway({}, addDialects)
-  let account: TestAccount
+  const account = useOneAccount(gateway, 100_000_000)
   let baseURL: string
   before(async () => {
     baseURL = `${gateway.url}/v1`
-    account = await anAccount(gateway.db, 100_000_000)
   })
 
   for (const model of MODELS) {

@@ -10,10 +10,7 @@ const CALLER = 'caller@example.com'
 
 describe('details of pages of the console', () => {
   const gateway = consoleWithPages()
-  let secret: string
-  before(async () => {
-    secret = (await gateway.customer(CALLER, 1000)).secret
-  })
+  before(() => gateway.customer(CALLER, 1000))
 
   it('show first steps until a call has succeeded, and count a refused call as received', async () => {
     const email = 'beginner@example.com'
@@ -33,25 +30,6 @@ describe('details of pages of the console', () => {
     await page.keyboard.press('Escape')
     await post(`${gateway.url}/v1/images/generations`, beginner.secret, { model: 'sandbox-image', prompt: 'a fox' })
     await page.getByRole('heading', { name: 'First steps' }).waitFor({ state: 'detached' })
-  })
-
-  it('return to where a call was opened, and do not open it again', async () => {
-    await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
-    const { page, open } = await gateway.signedIn(CALLER)
-    await open('/overview', 'Overview')
-    await page.getByRole('region', { name: 'Calls' }).locator('tbody tr a').first().click()
-    await page.getByRole('dialog', { name: 'Call' }).waitFor()
-    const address = page.url()
-    await page.keyboard.press('Escape')
-    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-    expect(await page.getByRole('dialog').count()).to.equal(0)
-    // Opened by its address there is no page to return to, so it is the list.
-    await open(new URL(address).pathname, 'Calls')
-    await page.getByRole('button', { name: 'Close' }).click()
-    await until('the list is shown', () => page.url().endsWith('/calls'))
-    await page.goBack()
-    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-    expect(await page.getByRole('dialog').count()).to.equal(0)
   })
 
   // How the answer of each dialect is read is proved by said.test.ts.
@@ -101,20 +79,6 @@ describe('details of pages of the console', () => {
     await page.getByTestId('secret').waitFor()
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByTestId('secret').waitFor({ state: 'detached' })
-  })
-
-  it('describe a fault next to its field, with its label, and focus the field', async () => {
-    const { page, open, allow } = await gateway.signedIn(CALLER)
-    allow(/400/)
-    await open('/settings', 'Settings')
-    const picture = page.getByLabel('Picture')
-    await picture.fill('http://example.com/me.png')
-    await page.getByRole('button', { name: 'Save' }).click()
-    const fault = page.locator('.fault')
-    await fault.waitFor()
-    expect(await fault.innerText()).to.match(/^Picture must /)
-    expect(await picture.getAttribute('aria-describedby')).to.contain(await fault.getAttribute('id'))
-    await holds(page, `document.activeElement.name === 'avatarUrl'`)
   })
 
   it('show the expiry of credits on the chosen day in every time zone', async () => {

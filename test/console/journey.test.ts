@@ -6,7 +6,6 @@ import { until } from '../../scripts/harness/until.ts'
 import { publicId } from '../../src/shared/platform/ids.ts'
 import { consoleWithPages, fillSignIn } from './support/pages.ts'
 import { balanceIs } from './support/shop.ts'
-import { holds } from './support/visit.ts'
 
 describe('sessions and calls in the console', () => {
   const gateway = consoleWithPages()
@@ -25,18 +24,6 @@ describe('sessions and calls in the console', () => {
     await tab.getByRole('button', { name: 'Sign out' }).click()
     await heading(tab, 'Sign in')
   }
-
-  it('stops a chat on request: what was produced is charged, the rest is given back', async () => {
-    const { page, open } = await gateway.signedIn('stopper@example.com', { credits: 100_000 })
-    await open('/playground/chat?model=dear-chat', 'Playground')
-    await page.getByLabel('Message').fill('[hold] [chunks 10 0] [tokens 200] a long story')
-    await page.getByRole('button', { name: 'Send' }).click()
-    await holds(page, `document.querySelector('.message.assistant p')?.textContent.length > 20`)
-    await page.getByRole('button', { name: 'Stop' }).click()
-    await page.getByRole('link', { name: 'This call' }).click()
-    await page.getByTestId('trail').getByText('Settled').waitFor()
-    await page.getByTestId('trail').getByText(/^\+/).waitFor()
-  })
 
   it('shows calls and the balance as they change, without a reload', async () => {
     const { secret } = await gateway.customer('live@example.com', 500)

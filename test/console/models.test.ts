@@ -1,23 +1,9 @@
 import { expect } from 'chai'
-import type { Page } from 'playwright-core'
 import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { consoleWithPages } from './support/pages.ts'
 import { PHONE, fitsTheScreen } from './support/visit.ts'
-
-/** The filters that have a row to themselves, although they take only a part of it. */
-const lonely = (page: Page): Promise<string[]> =>
-  page.evaluate<string[]>(`(() => {
-    const frame = document.querySelector('.filters').clientWidth
-    const fields = [...document.querySelectorAll('.filters > .field')].map((field) => {
-      const { top, width } = field.getBoundingClientRect()
-      return { name: field.innerText.split('\\n')[0], top: Math.round(top), width }
-    })
-    return fields
-      .filter(({ top, width }) => width < frame - 1 && fields.filter((one) => one.top === top).length === 1)
-      .map(({ name }) => name)
-  })()`)
 
 describe('the pages of the models', () => {
   const gateway = consoleWithPages(() =>
@@ -44,9 +30,7 @@ describe('the pages of the models', () => {
     await card.getByText('1.3 s median').waitFor()
     await card.getByText('95% within 1.3 s').waitFor()
     await page.locator('.models li').filter({ hasText: 'sized-video' }).getByText('4, 8 s').waitFor()
-    expect(await lonely(page), 'filters that are alone in a row of several').to.deep.equal([])
     await fits()
-    expect(await lonely(page), 'filters that are alone in a row of several, on a phone').to.deep.equal([])
     await page.getByLabel('Order').selectOption('context')
     await page.locator('.models li').first().getByText('200,000 tokens').waitFor()
 
@@ -56,8 +40,6 @@ describe('the pages of the models', () => {
     await page.getByText('1,000 credits in · 3,000 credits out per 1M tokens').waitFor()
     await page.getByRole('button', { name: 'Python' }).click()
     await page.getByText('client.chat.completions.create(').waitFor()
-    const { width } = (await page.getByRole('button', { name: 'JavaScript' }).boundingBox())!
-    expect(width, 'the width of a button of one word').to.be.below(120)
     await page.getByRole('button', { name: 'Messages' }).click()
     await page.getByText('client.messages.create(').waitFor()
     await page.getByRole('button', { name: 'Claude Code' }).click()

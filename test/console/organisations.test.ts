@@ -2,13 +2,13 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { PASSWORD } from '../../scripts/harness/console-gateway.ts'
 import { proveAddress } from '../../scripts/harness/factories.ts'
-import { chatBody, imageBody } from '../../scripts/harness/calling.ts'
+import { imageBody } from '../../scripts/harness/calling.ts'
 import { post, send } from '../../scripts/harness/http.ts'
 import { eventually, until } from '../../scripts/harness/until.ts'
 import { addMember } from '../../src/shared/identity/members.ts'
 import { findUserByEmail } from '../../src/shared/identity/users.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
-import { newId, parseId, publicId } from '../../src/shared/platform/ids.ts'
+import { newId, parseId } from '../../src/shared/platform/ids.ts'
 import type { AccountId } from '../../src/shared/platform/ids.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { balanceIs } from './support/shop.ts'
@@ -209,31 +209,6 @@ describe('organisations in the console', () => {
     await expectBooksToBalance(gateway.db)
     // It opens some forty pages.
   }).timeout(150_000)
-
-  it('offer the answer of a call to its holder alone', async () => {
-    const { owner, member, account } = await team('answers')
-    await give(account, 100)
-    await post(`${gateway.url}/api/auth/switch`, member.token, { account: publicId('account', account) })
-    const ask = async (token: string): Promise<string> => {
-      const made = await post(`${gateway.url}/api/keys`, token, { name: 'one' })
-      const asked = await post(`${gateway.url}/v1/chat/completions`, made.json.secret as string, chatBody('hi'))
-      return asked.headers.get('x-call-id')!
-    }
-    const [theirs, own] = [await ask(member.token), await ask(owner.token)]
-    const { page } = await gateway.signedIn(owner.email, { account })
-    const offered = async (id: string): Promise<unknown[]> => {
-      await page.goto(`${gateway.url}/calls/${id}`)
-      const dialog = page.getByRole('dialog')
-      await dialog.getByTestId('trail').waitFor()
-      await page.getByLabel('Member').waitFor()
-      const answers = await dialog.locator('summary', { hasText: 'Answer' }).count()
-      return [answers, (await dialog.innerText()).includes('fetch its answer again')]
-    }
-    expect([await offered(own), await offered(theirs)]).to.deep.equal([
-      [1, true],
-      [0, false],
-    ])
-  })
 
   it('tell a user with another mailbox that an invitation is not theirs', async () => {
     const { owner } = await team('mailboxes')

@@ -2,14 +2,13 @@ import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Route } from 'playwright-core'
 import { root } from '../../scripts/folders.ts'
 import { aGrant } from '../../scripts/harness/factories.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { withinOneDay } from '../support/one-day.ts'
 import { consoleWithPages } from './support/pages.ts'
-import { PHONE, seriousFaults, holds } from './support/visit.ts'
+import { PHONE, seriousFaults } from './support/visit.ts'
 
 describe('the overview', () => {
   const gateway = consoleWithPages()
@@ -113,55 +112,6 @@ describe('the overview', () => {
     expect(await listed.locator('td[data-label=Tokens]').innerText()).to.equal(tokens)
     await page.setViewportSize(PHONE)
     await listed.locator('td[data-label=Tokens]').waitFor({ state: 'hidden' })
-  })
-
-  it('asks for each thing once, and draws its chart once, though the latency comes later', async () => {
-    const { secret } = await gateway.customer('once@example.com', 500)
-    await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
-    const { page } = await gateway.signedIn('once@example.com')
-    const asked: string[] = []
-    page.on('request', (request) => {
-      const { pathname } = new URL(request.url())
-      if (/^\/(?:api|console)\//.test(pathname)) asked.push(pathname)
-    })
-    await page.addInitScript(`
-      window.charts = 0
-      new MutationObserver((changes) => {
-        for (const { addedNodes } of changes)
-          for (const node of addedNodes)
-            if (node.matches?.('.plot > canvas') || node.querySelector?.('.plot > canvas')) window.charts += 1
-      }).observe(document, { childList: true, subtree: true })`)
-    let hold: (route: Route) => void
-    const held = new Promise<Route>((resolve) => {
-      hold = resolve
-    })
-    await page.route('**/api/usage/latency*', (route) => hold(route))
-    const [, latency] = await Promise.all([page.goto(`${gateway.url}/overview`), held])
-    await page.locator('.plot canvas').waitFor()
-    await latency.continue()
-    await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('95% within').waitFor()
-    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))')
-    expect(await page.evaluate('window.charts')).to.equal(1)
-    expect(asked.toSorted()).to.deep.equal([...new Set(asked)].toSorted())
-    expect(asked).to.include.members(['/api/usage', '/api/usage/latency', '/api/calls', '/api/account', '/api/keys'])
-  })
-
-  it('leaves no number alone in a row but the balance of a phone', async () => {
-    const { page, open } = await gateway.signedIn('rows@example.com', { viewport: { width: 1440, height: 900 } })
-    await open('/overview', 'Overview')
-    await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('no call has succeeded').waitFor()
-    const rows = `(() => {
-      const tops = [...document.querySelectorAll('.tile')].map((tile) => Math.round(tile.getBoundingClientRect().top))
-      return [...new Set(tops)].map((top) => tops.filter((one) => one === top).length).join(' ')
-    })()`
-    for (const [width, expected] of [
-      [1440, '5'],
-      [834, '2 3'],
-      [360, '1 2 2'],
-    ] as const) {
-      await page.setViewportSize({ width, height: 900 })
-      await holds(page, `${rows} === '${expected}'`)
-    }
   })
 
   it('shows the total of a day, and leads from it to its calls', async () => {

@@ -122,43 +122,6 @@ describe('the pages of the console', () => {
     await until('all calls are back', async () => (await page.locator('tbody tr').count()) === 3)
   })
 
-  it('break a long address at its @, never within a word that fits, on a phone', async () => {
-    const long = 'katherine.coleman.goble@computing.langley.example.com'
-    const { id } = await gateway.person(long, { admin: true })
-    const { page, open } = await gateway.signedIn(long, { viewport: PHONE })
-    await open(`/operator/accounts/${publicId('account', id)}`, 'Account')
-    const heading = page.getByRole('heading', { level: 2, name: long })
-    await heading.waitFor()
-    const lines = await page.evaluate<string[]>(`(() => {
-      const { childNodes } = [...document.querySelectorAll('h2')].find(({ textContent }) => textContent === '${long}')
-      const texts = [...childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE)
-      return texts.map((text) => {
-        const range = document.createRange()
-        range.selectNodeContents(text)
-        return text.data + ' ' + new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size
-      })
-    })()`)
-    expect(lines).to.deep.equal(['katherine.coleman.goble 1', '@computing.langley.example.com 1'])
-    await fitsTheScreen(page)
-  })
-
-  it('take link colours and the look of a busy button from their own style sheet', async () => {
-    const { page, open } = await gateway.visit({ colorScheme: 'light' })
-    await open('/sign-in', 'Sign in')
-    const paint = (colour: string): string =>
-      `(() => { const one = document.createElement('i'); one.style.color = ${colour}; document.body.append(one)
-        return getComputedStyle(one).color })()`
-    await holds(
-      page,
-      `getComputedStyle(document.querySelector('a[href="/forgot"]')).color === ${paint("'var(--accent)'")}`,
-    )
-    const spins = `(() => { const button = document.querySelector('button[type=submit]')
-      button.setAttribute('aria-busy', 'true')
-      const { content, display, backgroundImage } = getComputedStyle(button, '::before')
-      return content !== 'none' && display !== 'none' && backgroundImage !== 'none' })()`
-    expect(await page.evaluate<boolean>(spins)).to.equal(false)
-  })
-
   it('say that the server is unreachable, and retry on request', async () => {
     const { page, open, allow } = await gateway.signedIn(EMAIL)
     await open('/models', 'Models')

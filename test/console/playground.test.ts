@@ -2,20 +2,13 @@ import { expect } from 'chai'
 import { expectBooksToBalance } from '../support/books.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { PIXEL } from '../support/pixel.ts'
-import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { consoleWithPages } from './support/pages.ts'
 import { PHONE, looksGood, holds } from './support/visit.ts'
 
 const PICTURE = Buffer.from(PIXEL, 'base64')
 
 describe('the playground', () => {
-  const gateway = consoleWithPages(() =>
-    startConsoleGateway({}, ({ models }) => {
-      const [chat] = models.filter(({ id }) => id === 'sandbox-chat')
-      const more = { maxOutputTokens: 20_000, defaultOutputTokens: 16_384 }
-      models.push({ ...chat, id: 'agents-chat', ...more })
-    }),
-  )
+  const gateway = consoleWithPages()
 
   it('edits an uploaded image', async () => {
     const { secret } = await gateway.customer('painter@example.com', 100)
@@ -74,30 +67,6 @@ describe('the playground', () => {
     await page.getByTestId('receipt').waitFor()
     const [sent] = gateway.sandbox.journal('waves for eight seconds')
     expect(JSON.stringify(sent!.body)).to.include('"seconds":"8"').and.not.to.include('size')
-  })
-
-  it('counts the output that the model has where no limit is typed, and no more than it may have', async () => {
-    const { page, open, allow } = await gateway.signedIn('agent@example.com', { credits: 100_000 })
-    // Without a price of the gateway: the page counts by itself.
-    await page.route('**/v1/quotes', (route) => route.abort())
-    allow(/\/v1\/quotes|ERR_FAILED/)
-    const limit = page.getByLabel('Maximum output tokens')
-    const most = (text: string) =>
-      page
-        .getByTestId('ceiling')
-        .getByText(new RegExp(`^At most ${text} credits`))
-        .waitFor()
-    for (const [model, unset, credits] of [
-      ['agents-chat', '16384', 50],
-      ['sandbox-chat', '1024', 4],
-    ] as const) {
-      await open(`/playground/chat?model=${model}`, 'Playground')
-      expect(await limit.getAttribute('placeholder')).to.equal(unset)
-      await most(String(credits))
-    }
-    await open('/playground/chat?model=agents-chat', 'Playground')
-    await limit.fill('90000')
-    await most('61')
   })
 
   it('shows answers as Markdown, and nothing in them as more than text', async () => {

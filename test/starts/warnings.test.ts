@@ -28,17 +28,12 @@ describe('warnings of Node and of libraries', function () {
   let worker: Started
   afterEach(() => worker.kill())
 
-  const start = (more: Record<string, string> = {}): void => {
+  it('are lines of the log like all others', async () => {
     worker = new Started('worker', {
       ...settings,
       APP_SECRET: 'x'.repeat(32),
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(WARN)}`,
-      ...more,
     })
-  }
-
-  it('are lines of the log like all others', async () => {
-    start()
     await worker.says('worker process running')
     expect(JSON.parse(await worker.says('two'))).to.include({
       level: 'warn',
@@ -51,14 +46,5 @@ describe('warnings of Node and of libraries', function () {
     expect(JSON.parse(await worker.says('later'))).to.include({ level: 'warn', warning: 'Warning', msg: 'later' })
     expect(JSON.parse(await worker.says('on the'))).to.include({ level: 'warn', msg: 'on the console' })
     for (const line of worker.lines) expect(() => JSON.parse(line), line).not.to.throw()
-  })
-
-  it('are not logged where they are switched off', async () => {
-    start({ NODE_NO_WARNINGS: '1' })
-    await worker.says('worker process running')
-    worker.child.kill('SIGCONT')
-    worker.child.kill('SIGTERM')
-    expect(await worker.ended).to.equal(0)
-    expect(worker.lines.join('\n')).not.to.match(/two|later|console/)
   })
 })

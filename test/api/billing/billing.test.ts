@@ -4,21 +4,18 @@ import Stripe from 'stripe'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { createCode } from '../../../src/shared/payments/codes.ts'
 import { resolveReview } from '../../../src/shared/payments/ending.ts'
+import { IMAGES, imageBody } from '../../../scripts/harness/calling.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { useGateway } from '../../support/gateway.ts'
-import { PASSWORD, anEmail } from '../../support/console.ts'
+import { anAsker } from '../../support/console.ts'
 
 const NAME = 'billing'
 const SECRET = 'whsec_of_billing'
 
-type Me = {
-  email: string
-  auth: { email: string; password: string }
-  ask: (method: string, path: string, body?: unknown) => ReturnType<typeof send>
-}
+type Me = Awaited<ReturnType<typeof anAsker>>
 
 describe('buying credits', () => {
   const gateway = useGateway({
@@ -31,15 +28,7 @@ describe('buying credits', () => {
     stripe = stripeAccountAt(gateway.sandbox.url, NAME)
   })
 
-  async function signUp(): Promise<Me> {
-    const email = anEmail()
-    const { json } = await send('POST', `${gateway.url}/api/auth/register`, { body: { email, password: PASSWORD } })
-    return {
-      email,
-      auth: { email, password: PASSWORD },
-      ask: (method, path, body) => send(method, `${gateway.url}${path}`, { key: json.token, body }),
-    }
-  }
+  const signUp = () => anAsker(gateway)
 
   const credits = async (me: Me): Promise<number> => (await me.ask('GET', '/api/account')).json.credits
 
@@ -83,6 +72,8 @@ describe('buying credits', () => {
     const { payment, url, session } = await checkout(me)
     expect(payment).to.include({ status: 'open', kind: 'checkout', credits: 10_000, bonus: 500, amountMinor: 1000 })
     expect(url).to.match(/^http/)
+    const stranger = await signUp()
+    expect((await stranger.ask('POST', `/api/billing/payments/${payment.id}/cancel`)).status).to.equal(404)
     await stripe.pay(session)
     const looks = await Promise.all(
       Array.from({ length: 50 }, () => me.ask('POST', `/api/billing/payments/${payment.id}/sync`)),
@@ -214,19 +205,11 @@ describe('buying credits', () => {
     const { payment, session } = await checkout(me)
     await stripe.pay(session, 'card', { keep: true })
     await me.ask('POST', `/api/billing/payments/${payment.id}/sync`)
-    const { json } = await me.ask('PUT', '/api/billing/settings', {
-      autoTopUp: wanted,
-      lowBalance: { threshold: 10_500 },
-    })
-    expect(json.settings).to.deep.equal({ autoTopUp: wanted, lowBalance: { threshold: 10_500 } })
+    const settings = { autoTopUp: wanted, lowBalance: { threshold: 10_500 } }
+    expect((await me.ask('PUT', '/api/billing/settings', settings)).json.settings).to.deep.equal(settings)
     expect((await me.ask('GET', '/api/billing')).json.card).to.include({ last4: '4242' })
     const { secret } = (await me.ask('POST', '/api/keys', { name: 'test' })).json
-    const image = () =>
-      send('POST', `${gateway.url}/v1/images/generations`, {
-        key: secret,
-        body: { model: 'sandbox-image', prompt: 'a fox' },
-      })
-    await image()
+    await send('POST', `${gateway.url}${IMAGES}`, { key: secret, body: imageBody('a fox') })
     await until('the top-up is paid', async () => (await credits(me)) === 10_500 - 40 + 10_500)
     const [auto] = (await me.ask('GET', '/api/billing/payments')).json.data
     expect(auto).to.include({ kind: 'auto', status: 'paid', amountMinor: 1000 })
@@ -236,28 +219,12 @@ describe('buying credits', () => {
     expect((await me.ask('GET', '/api/billing')).json).to.deep.include({ card: null })
   })
 
-  it('says that nothing was paid where a checkout was given up, leads back to its page, and cancels it', async () => {
-    const me = await signUp()
-    const { payment, url, session } = await checkout(me)
-    const synced = (await me.ask('POST', `/api/billing/payments/${payment.id}/sync`)).json.payment
-    expect(synced).to.deep.include({ status: 'open', payable: { url } })
-    const other = await signUp()
-    expect((await other.ask('POST', `/api/billing/payments/${payment.id}/cancel`)).status).to.equal(404)
-    const cancelled = await me.ask('POST', `/api/billing/payments/${payment.id}/cancel`)
-    expect(cancelled.json).to.deep.include({ ok: true, payment: { ...synced, status: 'expired', payable: null } })
-    expect((await stripe.stripe.checkout.sessions.retrieve(session)).status).to.equal('expired')
-  })
-
   it('accepts ten attempts at codes an hour, and a code in any case and with any dashes', async () => {
     const me = await signUp()
     const terms = { credits: 7, maxUses: 1, expiresAt: null, creditsExpireAt: null, note: null }
     const { code } = await createCode(gateway.db, null, terms)
     const redeem = (text: string) => me.ask('POST', '/api/billing/redeem', { code: text })
-    expect((await redeem(code.toLowerCase().replaceAll('-', ' '))).json).to.deep.equal({
-      ok: true,
-      credits: 7,
-      balance: 7,
-    })
+    expect((await redeem(code.toLowerCase().replaceAll('-', ' '))).json).to.include({ credits: 7, balance: 7 })
     expect((await redeem(code)).json.error).to.equal('code_used')
     for (let tries = 2; tries < 10; tries++) expect((await redeem('nothing')).json.error).to.equal('invalid_code')
     expect((await redeem('nothing')).json.error).to.equal('rate_limited')

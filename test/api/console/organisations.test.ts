@@ -92,16 +92,6 @@ describe('organisations', () => {
       ])
     })
 
-    it('may leave, but for the owner', async () => {
-      const organisation = await anOrganisation()
-      const member = await aMember(organisation)
-      expect((await api('DELETE', '/api/members/me', member.token)).status).to.equal(200)
-      expect(errorOf(await api('DELETE', '/api/members/me', organisation.owner.token))).to.deep.equal([
-        409,
-        'last_owner',
-      ])
-    })
-
     it('change as owner and admins say, and the owner never', async () => {
       const organisation = await anOrganisation()
       const [admin, member] = [await aMember(organisation, { role: 'admin' }), await aMember(organisation)]

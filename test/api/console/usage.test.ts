@@ -6,8 +6,8 @@ import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { post } from '../../../scripts/harness/http.ts'
-import type { DescribedWeb, MadeCall } from './support/records.ts'
-import { aCall, startDescribed } from './support/records.ts'
+import type { MadeCall } from './support/records.ts'
+import { aCall, useDescribed } from './support/records.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 
 const DAY_MS = 86_400_000
@@ -17,12 +17,8 @@ const dayAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).to
 const withoutMs = (rows: { succeededMs: number }[]) => rows.map(({ succeededMs: _ms, ...row }) => row)
 
 describe('the usage of an account', () => {
-  let web: DescribedWeb
-  before(async () => {
-    await withinOneDay()
-    web = await startDescribed()
-  })
-  after(() => web.stop())
+  before(withinOneDay)
+  const web = useDescribed()
 
   describe('GET /api/usage', () => {
     it('adds up calls, failures, credits and tokens by day and model', async () => {
@@ -109,26 +105,17 @@ describe('the usage of an account', () => {
       expect(await read('from=2026-01-04&to=2026-01-04')).to.deep.equal([])
     })
 
-    it('accepts a year at most, and a first day that has begun elsewhere already', async () => {
-      const { api } = await web.signedIn()
-      expect((await api('GET', '/api/usage?from=2024-01-01&to=2024-12-31')).status).to.equal(200)
-      expect((await api('GET', `/api/usage?from=${dayAgo(-1)}`)).json.data).to.deep.equal([])
-    })
-
     it('refuses invalid days by name', async () => {
       const { api } = await web.signedIn()
       const wrong = [
-        'from=x',
         'from=2026-02-30',
-        'to=2026-1-1',
         'from=2026-01-01T00:00:00Z',
-        'from=',
         'to=0000-01-01',
-        'to=3000-01-01',
         'from=2026-01-01&from=2026-01-02',
         'to=2026-01-01&from=2026-01-02',
         'from=2024-01-01&to=2025-01-01',
       ]
+      expect((await api('GET', '/api/usage?from=2024-01-01&to=2024-12-31')).status, 'a year').to.equal(200)
       for (const query of wrong) {
         const refused = await api('GET', `/api/usage?${query}`)
         expect([refused.status, refused.json.error], query).to.deep.equal([400, 'invalid_request'])
@@ -167,14 +154,13 @@ describe('the usage of an account', () => {
         { inputTokens: 0, outputTokens: 0 },
         { inputTokens: 7, outputTokens: 9 },
       ]
-      const expected = [
-        { day: '2026-01-02', keyId: first, calls: 2, failed: 0, succeeded: 2, credits: 60, ...tokens },
-        { day: '2026-01-02', keyId: other, calls: 1, failed: 1, succeeded: 0, credits: 0, ...none },
-        { day: '2026-01-03', keyId: other, calls: 1, failed: 0, succeeded: 1, credits: 40, ...none },
-      ]
-      expect(await read()).to.have.deep.members(expected)
       // Days that are over are read once.
-      expect(await read()).to.have.deep.members(expected)
+      for (const rows of [await read(), await read()])
+        expect(rows).to.have.deep.members([
+          { day: '2026-01-02', keyId: first, calls: 2, failed: 0, succeeded: 2, credits: 60, ...tokens },
+          { day: '2026-01-02', keyId: other, calls: 1, failed: 1, succeeded: 0, credits: 0, ...none },
+          { day: '2026-01-03', keyId: other, calls: 1, failed: 0, succeeded: 1, credits: 40, ...none },
+        ])
     })
   })
 

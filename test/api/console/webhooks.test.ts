@@ -37,14 +37,6 @@ describe('/api/webhooks', () => {
     expect((await ask('GET', '')).json.data).to.deep.equal([])
   })
 
-  it('gives another secret on rotation', async () => {
-    const { webhook, secret } = await make()
-    const rotated = await ask('POST', `/${webhook.id}/rotate`)
-    expect(rotated.json.secret)
-      .to.match(/^whsec_/)
-      .and.not.equal(secret)
-  })
-
   it('disables and enables, and sends no test while disabled', async () => {
     const { webhook } = await make()
     await ask('POST', `/${webhook.id}/test`)
@@ -120,28 +112,14 @@ describe('/api/webhooks', () => {
     expect((await ask('GET', `/${webhook.id}`)).json.webhook).to.deep.equal(webhook)
   })
 
-  it('shows the callback secret once, and another on rotation', async () => {
-    expect((await ask('POST', '/callback-secret/rotate')).status).to.equal(404)
-    const first = (await ask('GET', '/callback-secret')).json.secret
-    expect(first).to.match(/^whsec_/)
-    expect((await ask('GET', '/callback-secret')).json.error).to.equal('conflict')
-    expect((await ask('POST', '/callback-secret/rotate')).json.secret)
-      .to.match(/^whsec_/)
-      .and.not.equal(first)
-    expect((await ask('GET', '')).json.data, 'it is no webhook').to.deep.equal([])
-  })
-
   it('names the field that is wrong', async () => {
     const bad: [string, object][] = [
       ['url', { url: undefined }],
       ['url', { url: 7 }],
-      ['url', { url: 'receiver.example' }],
-      ['url', { url: 'http://receiver.example/' }],
       ['url', { url: 'https://127.0.0.1/' }],
       ['url', { url: `https://receiver.example/${'x'.repeat(2048)}` }],
       ['types', { types: undefined }],
       ['types', { types: [] }],
-      ['types', { types: 'chat' }],
       ['types', { types: ['call.cancelled'] }],
       ['types', { types: ['chat', 'chat'] }],
       ['types', { types: Array.from({ length: 1000 }, () => LISTED_TYPES[0]) }],

@@ -156,22 +156,4 @@ describe('a declared endpoint', () => {
     expect((await get(`${url}/states/email_taken`)).status).to.equal(409)
     expect(lines.find(({ msg }) => msg === UNDECLARED)).to.include({ route: '/states/:which', error: 'email_taken' })
   })
-
-  it('lists every code that it can answer with: its own, and those of its checks', () => {
-    expect([...everything.codes].toSorted()).to.deep.equal(
-      [
-        'internal_error',
-        'invalid_email',
-        'invalid_json',
-        'invalid_request',
-        'not_found',
-        'overloaded',
-        'payload_too_large',
-        'rate_limited',
-        'service_unavailable',
-        'unauthorized',
-        'unsupported_media_type',
-      ].toSorted(),
-    )
-  })
 })

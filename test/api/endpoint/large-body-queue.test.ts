@@ -1,9 +1,7 @@
 import { expect } from 'chai'
 import { LARGE_BYTES, LargeBodies, waitingBounds } from '../../../src/api/endpoint/large-body-queue.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import { startTestWeb, testConfig } from '../../../scripts/harness/harness.ts'
-import type { TestWeb } from '../../../scripts/harness/harness.ts'
-import { createSandbox } from '../../../sandbox/server.ts'
+import { useWeb } from '../../support/gateway.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { CHAT } from '../../../scripts/harness/calling.ts'
 
@@ -64,17 +62,7 @@ describe('large bodies', () => {
 })
 
 describe('a quote', () => {
-  let web: TestWeb
-  let end: () => Promise<void>
-  before(async () => {
-    const sandbox = await createSandbox({})
-    web = await startTestWeb(await testConfig(sandbox.url))
-    end = async () => {
-      await web.stop()
-      await sandbox.close()
-    }
-  })
-  after(() => end())
+  const web = useWeb()
 
   const left = (headers: Headers): number => Number(headers.get('x-ratelimit-remaining-requests'))
   const quoteOf = (bytes: number) => {

@@ -44,8 +44,4 @@ describe('the security headers', () => {
     }
     await safe.stop()
   })
-
-  it('do not replace the policy of a page', async () => {
-    expect((await headersOf('GET', '/docs')).get('content-security-policy')).to.match(/script-src 'self'/)
-  })
 })

@@ -10,10 +10,10 @@ import type { OperatorAction } from '../../../src/shared/action-log/actions.ts'
 import { imageBody } from '../../../scripts/harness/calling.ts'
 import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
-import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
 import { anAsker } from '../../support/console.ts'
+import { useFor } from '../../support/gateway.ts'
 
 const ofOperators: Endpoint[] = (endpoints as readonly Endpoint[]).filter(({ auth }) => auth === asOperator)
 
@@ -28,17 +28,17 @@ const NO_LOOKS = ['GET /api/operator/actions', 'GET /api/operator/overview']
 type Customer = { id: string; email: string; key: string; keyId: string; callId: string; payment: string }
 
 describe("what operators see of others' accounts", () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway({
-      // Of its own: a page that shows one account alone is a look at that account.
-      DATABASE_URL: await newDatabaseUrl(),
-      PAYMENTS: 'stripe',
-      STRIPE_SECRET_KEY: 'sk_test_looks',
-      STRIPE_WEBHOOK_SECRET: 'whsec_of_looks',
-    })
-  })
-  after(() => gateway.stop())
+  const gateway = useFor(
+    async () =>
+      startGateway({
+        // Of its own: a page that shows one account alone is a look at that account.
+        DATABASE_URL: await newDatabaseUrl(),
+        PAYMENTS: 'stripe',
+        STRIPE_SECRET_KEY: 'sk_test_looks',
+        STRIPE_WEBHOOK_SECRET: 'whsec_of_looks',
+      }),
+    ({ stop }) => stop(),
+  )
 
   /** A customer with a key, a call, a payment, a debt and a dead letter. */
   async function aCustomer(): Promise<Customer> {

@@ -2,9 +2,7 @@ import { expect } from 'chai'
 import { forgetKey, nameOfKey, noteKeyState } from '../../../src/shared/operators/key-states.ts'
 import { noteKeyFailure } from '../../../src/shared/operators/upstream-keys.ts'
 import { connectPersistent } from '../../../src/shared/platform/redis/redis.ts'
-import { VIDEOS, chat, prompted, recordOf } from '../../../scripts/harness/calling.ts'
-import { post } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/harness/until.ts'
+import { prompted } from '../../../scripts/harness/calling.ts'
 import { anAsker } from '../../support/console.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 import { aHouse } from '../../shared/webhooks/house.ts'
@@ -12,7 +10,7 @@ import { aHouse } from '../../shared/webhooks/house.ts'
 const PATH = '/api/operator/upstreams'
 
 describe(PATH, () => {
-  const gateway = useGateway({ BAD: 'a-bad-key', SECOND: 'sk-second' }, ({ upstreams, models }) => {
+  const gateway = useGateway({ BAD: 'a-bad-key' }, ({ upstreams, models }) => {
     upstreams.pool = {
       ...upstreams.sandbox,
       apiKeyEnv: undefined,
@@ -22,22 +20,12 @@ describe(PATH, () => {
       ],
     }
     models.push({ ...models[0], id: 'pool-chat', upstreams: [{ upstream: 'pool', model: 'gpt-pool' }] })
-    upstreams.tasks = {
-      ...upstreams.pool,
-      keys: [
-        { name: 'drained', apiKeyEnv: 'BAD', weight: 0 },
-        { name: 'second', apiKeyEnv: 'SECOND' },
-      ],
-    }
-    const upstream = [{ upstream: 'tasks', model: 'video-sandbox' }]
-    models.push({ id: 'pool-video', modality: 'video', credits: 250, upstreams: upstream })
   })
   const account = useAccount(gateway, 100_000)
 
   it('lists every upstream of the catalogue with its keys, and what is known of each', async () => {
     const { ask } = await anAsker(gateway, 'admin')
-    for (const _ of [1, 2, 3])
-      expect((await chat(gateway, account, prompted(), { model: 'pool-chat' })).status).to.equal(200)
+    for (const _ of [1, 2, 3]) expect((await account.chat(prompted(), { model: 'pool-chat' })).status).to.equal(200)
     const redis = connectPersistent(gateway.config)
     const limit = { is: 'cooling', reason: 'rate_limited', since: Date.now(), times: 1 } as const
     const until = Date.now() + 60_000
@@ -99,28 +87,6 @@ describe(PATH, () => {
       'upstream_key_enabled',
       'upstream_key_tested',
     ])
-  })
-
-  it('has a video polled with the key that made it, although that was disabled meanwhile', async () => {
-    const { ask } = await anAsker(gateway, 'admin')
-    const prompt = prompted('[hold]')
-    const asAsync = { Prefer: 'respond-async' }
-    const make = (text: string) =>
-      post(`${gateway.url}${VIDEOS}`, account.key, { model: 'pool-video', prompt: text }, asAsync)
-    const made = await make(prompt)
-    expect(made.status, made.text).to.equal(202)
-    await until('the video to be submitted', () => gateway.sandbox.journal(prompt).length > 0)
-    expect((await ask('POST', `${PATH}/tasks/keys/second/disable`)).status).to.equal(200)
-    const other = await make(prompted())
-    await until('new videos to be refused', async () => (await recordOf(gateway.db, other)).httpStatus === 503)
-    const disabledAt = new Date().toISOString()
-    gateway.sandbox.release(prompt)
-    await until('the video', async () => (await recordOf(gateway.db, made)).status === 'succeeded')
-    const polls = gateway.sandbox
-      .journal('')
-      .filter(({ method, path }) => method === 'GET' && path.includes('/videos/'))
-    expect(polls.filter(({ at }) => at >= disabledAt)).to.not.have.lengthOf(0)
-    expect(new Set(polls.map(({ status }) => status)), 'the other key is refused').to.deep.equal(new Set([200]))
   })
 
   it('notifies operators of a key that is refused', async () => {

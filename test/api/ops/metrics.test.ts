@@ -6,10 +6,11 @@ import { freePort } from '../../../scripts/services/ports.ts'
 import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { Family } from '../../support/exposition.ts'
 import { readExposition, valueOf } from '../../support/exposition.ts'
-import { anAccount } from '../../../scripts/harness/factories.ts'
+import { askedOf } from '../../support/caller.ts'
+import type { Caller } from '../../support/caller.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway, startTestWeb, testConfig } from '../../../scripts/harness/harness.ts'
-import { get, post, send } from '../../../scripts/harness/http.ts'
+import { get, send } from '../../../scripts/harness/http.ts'
 import { eventually, until } from '../../../scripts/harness/until.ts'
 
 const TOKEN = 'a token: with ünusual characters & "quotes"'
@@ -18,14 +19,12 @@ const headers = { authorization: `Bearer ${Buffer.from(TOKEN).toString('latin1')
 /** A model whose id needs every escape of a label's value. */
 const ODD_MODEL = 'odd "chat"\\model\nof two lines'
 
-const say = (text: string, model = 'sandbox-chat') => ({ model, messages: [{ role: 'user', content: text }] })
-
 describe('the metrics', () => {
   let gateway: Gateway
   let workerUrl: string
   /** When the worker was started, in Unix seconds. */
   let startedAt: number
-  let account: Awaited<ReturnType<typeof anAccount>>
+  let account: Caller
 
   const scrape = async (url: string): Promise<Map<string, Family>> => {
     const reply = await send('GET', `${url}/metrics`, { headers: { authorization: 'Bearer plain-token' } })
@@ -54,44 +53,35 @@ describe('the metrics', () => {
           upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
         }),
     )
-    account = await anAccount(gateway.db, 1_000_000)
+    account = await askedOf(gateway).account(1_000_000)
   })
   after(() => gateway.stop())
 
   it('count calls by model, status and upstream, and their credits', async () => {
-    await post(`${gateway.url}/v1/chat/completions`, account.key, say(`[usage 1500 500]${' and'.repeat(400)}`))
-    await post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: 'a lighthouse' })
-    await post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: '[status 400]' })
+    await account.chat(`[usage 1500 500]${' and'.repeat(400)}`)
+    for (const prompt of ['a lighthouse', '[status 400]']) await account.image(prompt)
     // A call is counted after its answer is sent.
     await eventually(async () => {
       const [web, worker] = [await ofWeb(), await ofWorker()]
-      expect(valueOf(web, 'tollgate_calls_opened_total', { modality: 'image', model: 'sandbox-image' })).to.equal(2)
-      expect(valueOf(web, 'tollgate_credits_charged_total', { model: 'sandbox-image' })).to.equal(80)
-      expect(
-        valueOf(worker, 'tollgate_calls_ended_total', {
-          model: 'sandbox-chat',
-          status: 'succeeded',
-          upstream: 'sandbox',
-        }),
-      ).to.equal(1)
-      expect(
-        valueOf(worker, 'tollgate_calls_ended_total', {
-          model: 'sandbox-image',
-          status: 'succeeded',
-          upstream: 'sandbox',
-        }),
-      ).to.equal(1)
-      expect(valueOf(worker, 'tollgate_calls_ended_total', { model: 'sandbox-image', status: 'failed' })).to.equal(1)
-      expect(valueOf(worker, 'tollgate_credits_settled_total', { model: 'sandbox-chat' })).to.equal(3)
-      expect(valueOf(worker, 'tollgate_credits_settled_total', { model: 'sandbox-image' })).to.equal(40)
-      expect(valueOf(worker, 'tollgate_credits_refunded_total', { model: 'sandbox-image' })).to.equal(40)
-      expect(valueOf(worker, 'tollgate_upstream_tries_total', { upstream: 'sandbox', outcome: 'rejected' })).to.equal(1)
+      const [chats, images] = [{ model: 'sandbox-chat' }, { model: 'sandbox-image' }]
+      const done = { status: 'succeeded', upstream: 'sandbox' }
+      for (const [families, name, labels, value] of [
+        [web, 'calls_opened', { ...images, modality: 'image' }, 2],
+        [web, 'credits_charged', images, 80],
+        [worker, 'calls_ended', { ...chats, ...done }, 1],
+        [worker, 'calls_ended', { ...images, ...done }, 1],
+        [worker, 'calls_ended', { ...images, status: 'failed' }, 1],
+        [worker, 'credits_settled', chats, 3],
+        [worker, 'credits_settled', images, 40],
+        [worker, 'credits_refunded', images, 40],
+        [worker, 'upstream_tries', { upstream: 'sandbox', outcome: 'rejected' }, 1],
+      ] as const)
+        expect(valueOf(families, `tollgate_${name}_total`, labels), name).to.equal(value)
     })
   })
 
   it('time every stage of a call', async () => {
-    const asked = await post(`${gateway.url}/v1/chat/completions`, account.key, say('[delay 120]'))
-    expect(asked.status, asked.text).to.equal(200)
+    expect((await account.chat('[delay 120]')).status).to.equal(200)
     // A call is counted after its answer is sent.
     await eventually(async () => {
       const [web, worker] = [await ofWeb(), await ofWorker()]
@@ -127,7 +117,7 @@ describe('the metrics', () => {
   it('have no label that a client can choose', async () => {
     const before = (await ofWeb()).size
     for (const model of ['made-up-1', 'made-up-2']) {
-      expect((await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi', model))).status).to.equal(400)
+      expect((await account.chat('Hi', { model })).status).to.equal(400)
     }
     await send('GET', `${gateway.url}/made-up-3?made-up-4=1`, { headers: { 'user-agent': 'made-up-5' } })
     const { text } = await send('GET', `${gateway.url}/metrics`, { headers: { authorization: 'Bearer plain-token' } })
@@ -139,7 +129,7 @@ describe('the metrics', () => {
   })
 
   it('are valid whatever a model of the catalogue is called', async () => {
-    await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi', ODD_MODEL))
+    await account.chat('Hi', { model: ODD_MODEL })
     await eventually(async () => {
       expect(valueOf(await ofWeb(), 'tollgate_calls_opened_total', { model: ODD_MODEL })).to.equal(1)
       const ended = valueOf(await ofWorker(), 'tollgate_calls_ended_total', { model: ODD_MODEL, status: 'succeeded' })
@@ -150,8 +140,7 @@ describe('the metrics', () => {
   it('show how long the oldest call has waited for a worker', async () => {
     await gateway.stopWorker()
     const sent = Date.now()
-    const reply = await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi'), { prefer: 'respond-async' })
-    expect(reply.status).to.equal(202)
+    expect((await account.chat('Hi', {}, { prefer: 'respond-async' })).status).to.equal(202)
     const age = await until('a second has passed', async () => {
       const families = await ofWeb()
       if (valueOf(families, 'tollgate_queue_jobs', { queue: 'chat', state: 'waiting' }) !== 1) return false
@@ -168,7 +157,7 @@ describe('the metrics', () => {
   })
 
   it('show the pool, the upstreams, the event loop and the last audit', async () => {
-    await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi'))
+    await account.chat('Hi')
     await eventually(async () => {
       const idle = await ofWorker()
       expect(valueOf(idle, 'tollgate_upstream_circuit', { upstream: 'sandbox', state: 'closed' })).to.equal(1)
@@ -204,7 +193,7 @@ describe('the metrics', () => {
     expect([...explained].toSorted()).to.deep.equal([...served].toSorted())
   })
 
-  it('need the token, whatever its characters', async () => {
+  it('need the token, whatever its characters, and do not exist without one', async () => {
     const web = await startTestWeb(await testConfig('http://127.0.0.1:9', { METRICS_TOKEN: TOKEN }))
     for (const wrong of [
       {},
@@ -219,12 +208,9 @@ describe('the metrics', () => {
     expect((await send('GET', `${web.url}/metrics`, { headers })).status).to.equal(200)
     await web.stop()
     expect((await send('GET', `${workerUrl}/metrics`)).status).to.equal(401)
-  })
-
-  it('do not exist without a token', async () => {
-    const web = await startTestWeb()
-    expect((await send('GET', `${web.url}/metrics`, { headers: { authorization: 'Bearer ' } })).status).to.equal(404)
-    await web.stop()
+    const none = await startTestWeb()
+    expect((await send('GET', `${none.url}/metrics`, { headers: { authorization: 'Bearer ' } })).status).to.equal(404)
+    await none.stop()
   })
 
   it('leave out what cannot be read now, and have the rest', async () => {

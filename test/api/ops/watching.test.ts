@@ -9,42 +9,12 @@ const require = createRequire(import.meta.url)
 const yaml = createRequire(require.resolve('mocha/package.json'))('js-yaml') as { load: (text: string) => unknown }
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
-/** The part of Prometheus' schema of rule files that we use; it refuses fields that it does not know. */
-const rules = z.strictObject({
-  groups: z.array(
-    z.strictObject({
-      name: z.string().min(1),
-      rules: z.array(
-        z.strictObject({
-          alert: z.string().regex(/^[A-Z][A-Za-z]+$/),
-          expr: z.string().min(1),
-          for: z.string().regex(/^\d+[smhd]$/),
-          labels: z.strictObject({ severity: z.enum(['page', 'ticket']) }),
-          annotations: z.strictObject({ summary: z.string().min(1) }),
-        }),
-      ),
-    }),
-  ),
+/** What is read here of Prometheus' file of rules, and of Grafana's dashboard. */
+const rules = z.object({
+  groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string(), for: z.string() })) })),
 })
-
-/** What Grafana needs to load a dashboard. */
 const dashboard = z.object({
-  title: z.string(),
-  uid: z.string().max(40),
-  schemaVersion: z.int().min(36),
-  templating: z.object({ list: z.array(z.object({ name: z.literal('datasource'), type: z.literal('datasource') })) }),
-  panels: z
-    .array(
-      z.object({
-        id: z.int(),
-        type: z.enum(['timeseries']),
-        title: z.string(),
-        datasource: z.object({ type: z.literal('prometheus'), uid: z.literal('${datasource}') }),
-        gridPos: z.object({ h: z.int(), w: z.int(), x: z.int().max(23), y: z.int() }),
-        targets: z.array(z.object({ refId: z.string(), expr: z.string(), legendFormat: z.string() })).min(1),
-      }),
-    )
-    .min(1),
+  panels: z.array(z.object({ targets: z.array(z.object({ expr: z.string() })).min(1) })).min(1),
 })
 
 describe('what is watched', () => {
@@ -74,9 +44,5 @@ describe('what is watched', () => {
       }
       expect(open, expression).to.deep.equal([])
     }
-  })
-
-  it('has panels of their own ids', () => {
-    expect(new Set(panels.map(({ id }) => id)).size).to.equal(panels.length)
   })
 })

@@ -1,21 +1,17 @@
 import { connect } from 'node:net'
 import { expect } from 'chai'
-import { anAccount } from '../../../scripts/harness/factories.ts'
 import { CHAT, SPEECH, TRANSCRIPTIONS } from '../../../scripts/harness/calling.ts'
 import { exchange } from '../middleware/sockets.ts'
-import { useWeb } from '../../support/gateway.ts'
+import { useOneAccount, useWeb } from '../../support/gateway.ts'
 
 const BYTES = 28_000_000
 
 describe('a body that is refused before it has come', () => {
   const gateway = useWeb()
-  let key: string
-  before(async () => {
-    ;({ key } = await anAccount(gateway.db, 1000))
-  })
+  const account = useOneAccount(gateway, 1000)
 
   const head = (path: string, lines: string[]): string =>
-    [`POST ${path} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${key}`, ...lines, '', ''].join('\r\n')
+    [`POST ${path} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${account.key}`, ...lines, '', ''].join('\r\n')
 
   /** Sends all of a request, and reads nothing before. */
   function sendFirst(text: string, body: Buffer): Promise<string> {

@@ -3,37 +3,24 @@ import type { Browser, Page } from 'playwright-core'
 import { ensureConsole } from '../../../scripts/build/console.ts'
 import { closeBrowser, openBrowser, openPage } from '../../support/browser.ts'
 import type { WatchedPage } from '../../support/browser.ts'
-import { PASSWORD, aPerson, consoleConfig, logIn, startConsole, startMailWorker } from '../../support/console.ts'
-import type { TestConsole } from '../../support/console.ts'
-import { startMailbox } from '../../../scripts/harness/mailbox.ts'
-import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
+import { PASSWORD, aPerson, logIn } from '../../support/console.ts'
+import { useMailing } from '../console/support/mailing.ts'
 import { PATIENCE_MS } from '../../../scripts/harness/until.ts'
 import { fitsTheScreen, holds } from '../../console/support/visit.ts'
 
 const heading = (page: Page): Promise<string> => page.locator('h1:visible').innerText()
 
 describe('the pages behind mailed links', () => {
-  let mailbox: Mailbox
-  let web: TestConsole
-  let mails: { stop: () => Promise<void> }
+  const mailing = useMailing()
   let browser: Browser
   let opened: WatchedPage
   before(async function () {
     await ensureConsole()
-    mailbox = await startMailbox()
-    const config = await consoleConfig({ SMTP_URL: mailbox.url })
-    web = await startConsole(config)
-    mails = startMailWorker(config)
     browser = await openBrowser(this)
   })
-  after(async () => {
-    await closeBrowser()
-    await mails.stop()
-    await web.stop()
-    await mailbox.stop()
-  })
+  after(closeBrowser)
   beforeEach(async () => {
-    opened = await openPage(browser, web.url, { viewport: { width: 360, height: 700 } })
+    opened = await openPage(browser, mailing.web.url, { viewport: { width: 360, height: 700 } })
     opened.page.setDefaultTimeout(PATIENCE_MS)
   })
   afterEach(async () => {
@@ -42,25 +29,25 @@ describe('the pages behind mailed links', () => {
     expect(faults).to.deep.equal([])
   })
 
-  /** The link of the newest mail to an address, on the server of this test. */
+  /** The link of a mail to an address, on the server of this test. */
   async function link(address: string, count = 1): Promise<string> {
-    const mail = (await mailbox.of(address, count))[count - 1]!
+    const mail = (await mailing.mailbox.of(address, count))[count - 1]!
     const url = new URL(/https:\S+#token=[\w-]+/.exec(mail.mail.text!)![0])
-    return `${web.url}${url.pathname}${url.hash}`
+    return `${mailing.web.url}${url.pathname}${url.hash}`
   }
 
   async function resetLink(address: string): Promise<string> {
-    await mailbox.of(address, 1)
-    await web.post('/api/email/forgot', { email: address })
+    await mailing.mailbox.of(address, 1)
+    await mailing.forgot(address)
     return link(address, 2)
   }
 
   const isVerified = async (token: string): Promise<boolean> =>
-    (await web.get('/api/auth/me', token)).json.user.emailVerified
+    (await mailing.web.get('/api/auth/me', token)).json.user.emailVerified
 
   it('fit a phone of 360 pixels', async () => {
     for (const path of ['/', `/verify#token=${'x'.repeat(43)}`, '/verify', '/reset']) {
-      await opened.page.goto(`${web.url}${path}`)
+      await opened.page.goto(`${mailing.web.url}${path}`)
       await opened.page.locator('h1:visible').waitFor()
       await fitsTheScreen(opened.page)
     }
@@ -68,16 +55,16 @@ describe('the pages behind mailed links', () => {
 
   describe('/verify', () => {
     it('takes the token out of the address bar and the history', async () => {
-      await opened.page.goto(`${web.url}/`)
-      await opened.page.goto(`${web.url}/verify#token=a-token`)
-      await opened.page.waitForURL(`${web.url}/verify`)
+      await opened.page.goto(`${mailing.web.url}/`)
+      await opened.page.goto(`${mailing.web.url}/verify#token=a-token`)
+      await opened.page.waitForURL(`${mailing.web.url}/verify`)
       await opened.page.goBack()
       await opened.page.goForward()
-      await opened.page.waitForURL(`${web.url}/verify`)
+      await opened.page.waitForURL(`${mailing.web.url}/verify`)
     })
 
     it('spends the link only when its button is pressed, with the keyboard alone, and moves the focus', async () => {
-      const person = await aPerson(web)
+      const person = await aPerson(mailing.web)
       await opened.page.goto(await link(person.email))
       expect(await heading(opened.page)).to.equal('Verify your e-mail address')
       await opened.page.getByRole('button', { name: 'Verify my address' }).waitFor()
@@ -91,19 +78,10 @@ describe('the pages behind mailed links', () => {
       expect(await isVerified(person.token)).to.equal(true)
     })
 
-    it('says when a link was used before', async () => {
-      const person = await aPerson(web)
-      const used = await link(person.email)
-      await web.post('/api/email/verify', { token: used.split('#token=')[1] })
-      await opened.page.goto(used)
-      await opened.page.getByRole('button').click()
-      await opened.page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
-    })
-
     it('asks for the link or its code if there is no token, as where a gateway has cut it off', async () => {
-      const person = await aPerson(web)
+      const person = await aPerson(mailing.web)
       const code = (await link(person.email)).split('#token=')[1]!
-      await opened.page.goto(`${web.url}/verify`)
+      await opened.page.goto(`${mailing.web.url}/verify`)
       expect(await heading(opened.page)).to.equal('Open the link in our e-mail')
       await opened.page.getByLabel('Link or code').fill(code.slice(1))
       await opened.page.getByRole('button', { name: 'Continue' }).click()
@@ -113,40 +91,6 @@ describe('the pages behind mailed links', () => {
       await opened.page.getByRole('button', { name: 'Verify my address' }).click()
       await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
       expect(await isVerified(person.token)).to.equal(true)
-    })
-
-    it('starts again with a link that is opened in the same tab', async () => {
-      const person = await aPerson(web)
-      await opened.page.goto(`${web.url}/verify`)
-      await opened.page.getByRole('heading', { name: 'Open the link in our e-mail' }).waitFor()
-      const hash = (await link(person.email)).split('#')[1]
-      await opened.page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
-      await opened.page.getByRole('button', { name: 'Verify my address' }).click()
-      await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
-    })
-
-    it('keeps the link while the network is away, and tries again', async () => {
-      const person = await aPerson(web)
-      await opened.page.goto(await link(person.email))
-      await opened.page.context().setOffline(true)
-      await opened.page.getByRole('button').click()
-      await opened.page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
-      await opened.page.context().setOffline(false)
-      await opened.page.getByRole('button', { name: 'Try again' }).click()
-      await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
-    })
-
-    it('sends one request however often the button is pressed', async () => {
-      const person = await aPerson(web)
-      const requests: string[] = []
-      opened.page.on('request', (request) => {
-        if (request.url().endsWith('/api/email/verify')) requests.push(request.url())
-      })
-      await opened.page.goto(await link(person.email))
-      await opened.page.getByRole('button', { name: 'Verify my address' }).waitFor()
-      await opened.page.evaluate(`for (let times = 0; times < 5; times++) document.querySelector('button').click()`)
-      await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
-      expect(requests).to.have.length(1)
     })
   })
 
@@ -168,19 +112,19 @@ describe('the pages behind mailed links', () => {
         },
         async (email: string) => {
           const { pathname, hash } = new URL(await link(email))
-          await web.post('/api/email/verify', { token: hash.split('=')[1] })
+          await mailing.web.post('/api/email/verify', { token: hash.split('=')[1] })
           expect(pathname).to.equal('/verify')
           await opened.page.goto(await link(email, 2))
         },
       ]
       for (const prove of proofs) {
-        const person = await aPerson(web)
-        const { secret } = (await web.post('/api/keys', { name: 'theirs' }, person.token)).json
+        const person = await aPerson(mailing.web)
+        const { secret } = (await mailing.web.post('/api/keys', { name: 'theirs' }, person.token)).json
         await prove(person.email)
         await closeIt(opened.page)
-        expect((await web.get('/v1/models', secret as string)).status).to.equal(401)
-        expect((await web.get('/api/auth/me', person.token)).status).to.equal(401)
-        expect(await logIn(web, person.email, 'another horse 2')).to.match(/^[\w-]{43}$/)
+        expect((await mailing.web.get('/v1/models', secret as string)).status).to.equal(401)
+        expect((await mailing.web.get('/api/auth/me', person.token)).status).to.equal(401)
+        expect(await logIn(mailing.web, person.email, 'another horse 2')).to.match(/^[\w-]{43}$/)
       }
     })
   })
@@ -190,10 +134,10 @@ describe('the pages behind mailed links', () => {
     const change = (page: Page): Promise<void> => page.getByRole('button', { name: 'Change my password' }).click()
 
     it('changes the password, which is shown on request, and names the account and what has ended', async () => {
-      const { email, token } = await aPerson(web)
-      await web.post('/api/keys', { name: 'theirs' }, token)
+      const { email, token } = await aPerson(mailing.web)
+      await mailing.web.post('/api/keys', { name: 'theirs' }, token)
       await opened.page.goto(await resetLink(email))
-      await opened.page.waitForURL(`${web.url}/reset`)
+      await opened.page.waitForURL(`${mailing.web.url}/reset`)
       const name = opened.page.locator('input[autocomplete=username]')
       await name.waitFor({ state: 'attached' })
       expect(await name.inputValue(), 'for password managers').to.equal(email)
@@ -205,12 +149,12 @@ describe('the pages behind mailed links', () => {
       await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
       await opened.page.getByText('The API keys of the account have ended').waitFor()
       expect(await opened.page.evaluate(`document.getElementById('password')`)).to.equal(null)
-      expect(await logIn(web, email, 'another horse 2')).to.match(/^[\w-]{43}$/)
-      expect((await web.post('/api/auth/login', { email, password: PASSWORD })).status).to.equal(401)
+      expect(await logIn(mailing.web, email, 'another horse 2')).to.match(/^[\w-]{43}$/)
+      expect((await mailing.web.post('/api/auth/login', { email, password: PASSWORD })).status).to.equal(401)
     })
 
     it('says what is wrong with a password, keeps it while offline, and does not spend the link', async () => {
-      const { email } = await aPerson(web)
+      const { email } = await aPerson(mailing.web)
       await opened.page.goto(await resetLink(email))
       for (const [password, problem] of [
         ['', 'at least 8'],

@@ -1,4 +1,5 @@
 /** A console whose mails arrive in a mailbox, and what users do with the links in them. */
+import type { Settings } from '../../../../scripts/harness/harness.ts'
 import { startMailbox } from '../../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../../scripts/harness/mailbox.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
@@ -26,9 +27,9 @@ export type MailConsole = {
   stop: () => Promise<void>
 }
 
-async function startMailConsole(): Promise<MailConsole> {
+async function startMailConsole(settings: Settings): Promise<MailConsole> {
   const mailbox = await startMailbox()
-  const config = await consoleConfig({ SMTP_URL: mailbox.url, MAIL_RATE_LIMIT: '5', TRUST_PROXY: '1' })
+  const config = await consoleConfig({ SMTP_URL: mailbox.url, MAIL_RATE_LIMIT: '5', TRUST_PROXY: '1', ...settings })
   const web = await startConsole(config)
   const worker = startMailWorker(config)
   let clients = 0
@@ -77,4 +78,8 @@ async function startMailConsole(): Promise<MailConsole> {
 }
 
 /** The mailing console of a suite. */
-export const useMailing = (): MailConsole => useFor(startMailConsole, ({ stop }) => stop())
+export const useMailing = (settings: Settings = {}): MailConsole =>
+  useFor(
+    () => startMailConsole(settings),
+    ({ stop }) => stop(),
+  )

@@ -1,9 +1,6 @@
 import { openSession } from '../../../../src/shared/identity/sessions.ts'
-import { Calls } from '../../../../src/shared/calls/calls.ts'
-import { mediaOutput } from '../../../../src/shared/calls/stored-answers.ts'
 import type { Db } from '../../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../../src/shared/platform/errors.ts'
-import { newId } from '../../../../src/shared/platform/ids.ts'
 import type { CallId, KeyId } from '../../../../src/shared/platform/ids.ts'
 import type { Dialect } from '../../../../src/shared/chat/dialect.ts'
 import type { Modality } from '../../../../src/shared/terms/kinds.ts'
@@ -12,8 +9,8 @@ import { startTestWeb } from '../../../../scripts/harness/harness.ts'
 import type { TestWeb } from '../../../../scripts/harness/harness.ts'
 import { anAccount } from '../../../../scripts/harness/factories.ts'
 import type { TestGrant } from '../../../../scripts/harness/factories.ts'
-import { callIdAt } from '../../../shared/calls/opening.ts'
 import type { Client, Described } from '../../support/described.ts'
+import { aResult, callIdAt, opened, verbs } from '../../../shared/calls/opening.ts'
 import { useFor } from '../../../support/gateway.ts'
 import { describedClient, readDescribed } from '../../support/described.ts'
 
@@ -75,39 +72,13 @@ export async function aCall(db: Db, account: TestAccount, made: MadeCall = {}): 
     end = 'succeeded',
     tokens = null,
   } = made
-  const calls = new Calls(db, { resultSeconds: 3600, maxOutstanding: 1000 })
-  const id = at === undefined ? newId('call') : callIdAt(new Date(at))
-  const outcome = await calls.open({
-    id,
-    accountId: account.id,
-    keyId,
-    modality,
-    dialect,
-    model,
-    catalogueVersion: 1,
-    amount,
-    price: { credits: amount },
-    estimate: tokens,
-    deadlineSeconds: 600,
-    requestId: 'test',
-    replyTo: 'nobody',
-    idempotency: null,
-    requestHash: null,
-    requestBytes: 100,
-    secretVersion: 1,
-    address: null,
-  })
-  if (!outcome.opened) throw new Error(`the call was not opened: ${JSON.stringify(outcome)}`)
+  const calls = verbs(db)
+  const accepted = at === undefined ? {} : { id: callIdAt(new Date(at)) }
+  const order = { modality, dialect, model, estimate: tokens, ...accepted }
+  const id = await opened(calls, { ...account, keyId }, amount, order)
   if (end !== null) await calls.begin(id)
   if (end === 'succeeded') {
-    await calls.settle(id, modality, {
-      cost,
-      tokens,
-      costMicroUsd: null,
-      upstream: 'sandbox',
-      resultUrl: null,
-      output: mediaOutput(1, ['https://example.com/a.png']),
-    })
+    await calls.settle(id, modality, { ...aResult(cost), tokens })
   } else if (end === 'failed') {
     await calls.refund(id, gatewayError('upstream_failed'))
   }
