@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
-import { AnswerTooLong } from '../../../src/workers/upstreams/adapter.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { ChatAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import {
@@ -98,18 +97,6 @@ for (const protocol of PROTOCOLS) {
         expect((failed as { kind?: string } | null)?.kind ?? null, 'whole').to.equal(whole)
       })
     }
-
-    it('keeps what fits of an answer that is too long', async () => {
-      const { answer, usage, isCut } = await chat.chat(chatOf('[big 5]'), world.context(protocol))
-      expect([isCut, usage]).to.deep.equal([true, null])
-      expect(choiceOf({ answer, usage }).finish_reason).to.equal('length')
-      expect(choiceOf({ answer, usage }).message.content!.length).to.be.within(4_190_000, 4_194_304)
-      const { events, error } = await drained((take) =>
-        chat.streamChat(chatOf('[big 17]'), world.context(protocol), take),
-      )
-      expect(error).to.be.instanceOf(AnswerTooLong)
-      expect(textOf(events).length).to.be.above(15_000_000)
-    })
 
     for (const words of ['[error-after 2]', '[reset-after 2]']) {
       it(`fails after the chunks so far when the stream ends by ${words}`, async () => {
