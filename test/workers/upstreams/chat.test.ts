@@ -12,10 +12,9 @@ import {
   HASTY,
   promptOf,
   routeTo,
-  startWorld,
+  useWorld,
   textOf,
 } from './sandbox-upstreams.ts'
-import type { World } from './sandbox-upstreams.ts'
 
 const PROTOCOLS: Protocol[] = ['openai', 'anthropic', 'responses', 'openrouter']
 
@@ -47,14 +46,11 @@ const OUTCOMES: [words: string, whole: FailureKind | null, streamed: FailureKind
 
 for (const protocol of PROTOCOLS) {
   describe(`chat over ${protocol}`, () => {
-    let world: World
+    const world = useWorld()
     let chat: ChatAdapter
-
-    before(async () => {
-      world = await startWorld()
+    before(() => {
       chat = world.upstreams.adapterOf(protocol).chat!
     })
-    after(() => world.close())
 
     it("returns the whole answer in OpenAI's form, with the real usage", async () => {
       const asked = Math.floor(Date.now() / 1000)
@@ -151,11 +147,7 @@ for (const protocol of PROTOCOLS) {
 }
 
 describe('chat with a silent upstream', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld({ timeouts: HASTY })
-  })
-  after(() => world.close())
+  const world = useWorld({ timeouts: HASTY })
 
   it('times out before the headers, within the body and within a stream', async () => {
     const failures = await Promise.all(

@@ -1,19 +1,16 @@
 import { expect } from 'chai'
 import type { Protocol, Route } from '../../../src/shared/catalogue/catalogue.ts'
 import type { ChatAdapter } from '../../../src/workers/upstreams/adapter.ts'
-import { callerUntil, chatOf, contextOf, failureOf, promptOf, routeTo, startWorld } from './sandbox-upstreams.ts'
+import { callerUntil, chatOf, contextOf, failureOf, promptOf, routeTo, useWorld } from './sandbox-upstreams.ts'
 import { until } from '../../../scripts/harness/until.ts'
-import type { World } from './sandbox-upstreams.ts'
 
 describe('the attempts of a call', () => {
-  let world: World
+  const world = useWorld()
   let chat: ChatAdapter
   const signal = new AbortController().signal
-  before(async () => {
-    world = await startWorld()
+  before(() => {
     chat = world.upstreams.adapterOf('openai').chat!
   })
-  after(() => world.close())
 
   let names = 0
   /** A route with a unique name, so that other tests' failures do not count against it. */
