@@ -63,7 +63,6 @@ describe('a model of two upstreams', () => {
     models.push(modelEntry('longer-chat', 'chat', longer))
     upstreams.narrow = { ...sandbox, concurrency: 1 }
     for (const modality of MODALITIES) add('narrow', modality, ['narrow'])
-    add('narrow-and-hasty', 'chat', ['narrow'], { timeoutSeconds: 1 })
   })
   after(() => Promise.all(Object.values(servers).map((one) => one.close())))
   beforeEach(async () => {
@@ -191,18 +190,6 @@ describe('a model of two upstreams', () => {
       clearInterval(look)
       expect(replies.map(({ status }) => status)).to.deep.equal(replies.map(() => 200))
       expect(most).to.equal(1)
-    })
-
-    it('refunds at the deadline what was never sent', async () => {
-      const hold = prompted('[hold]')
-      const holding = call('narrow', 'chat', hold)
-      await until('the turn being taken', () => gateway.sandbox.open(hold).open)
-      const prompt = prompted()
-      const reply = await call('narrow-and-hasty', 'chat', prompt)
-      expect(reply.status).to.equal(502)
-      expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
-      gateway.sandbox.release(hold)
-      expect((await holding).status).to.equal(200)
     })
   })
 })

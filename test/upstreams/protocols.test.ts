@@ -38,8 +38,8 @@ const FAILED: Record<Delivery, Pick<Scenario, 'says' | 'bill'>> = {
 }
 
 /**
- * What each protocol and modality is to show of itself. What becomes of other failures is proven at one upstream
- * (test/api/v1/upstream-failures.test.ts), and how each protocol tells them in test/workers/upstreams.
+ * What each protocol and modality is to show of itself. How each protocol tells of other failures is proven in
+ * test/workers/upstreams, and what is refunded in test/shared/calls.
  */
 const SCENARIOS: Scenario[] = [
   { does: 'never finishes the task', words: '[stuck]', at: TASKS, hasty: true, says: /in time/, bill: [1, 1] },

@@ -23,6 +23,12 @@ describe('the attempts of a call', () => {
       result: await chat.chat(chatOf(prompt), contextOf(route, ended)),
     }))
 
+  it('return to the only upstream up to the limit', async () => {
+    expect((await tryChat([sandboxRoute()], promptOf('[fail-times 2 503]'))).model).to.equal('m')
+    const failure = await failureOf(tryChat([sandboxRoute()], promptOf('[fail-times 3 503]')))
+    expect(failure).to.include({ kind: 'overloaded', status: 503 })
+  })
+
   it('end at the signal, also between two attempts', async () => {
     const leaving = new AbortController()
     const prompt = promptOf('[status 429 retry-after 2]')
