@@ -1,16 +1,11 @@
 import { expect } from 'chai'
-import { join } from 'node:path'
-import { root } from '../../scripts/folders.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import type { Program } from '../../scripts/harness/installation.ts'
 import { useInstallation } from '../support/installed.ts'
 import type { FailpointName } from '../../src/shared/platform/process/failpoints.ts'
-import { until } from '../../scripts/harness/until.ts'
 import { callsOf } from '../support/crash.ts'
-import type { DnsServer } from '../support/dns-server.ts'
-import { startDnsServer } from '../support/dns-server.ts'
-import { callOnce, chat, image, video } from './clients.ts'
+import { callOnce, image, video } from './clients.ts'
 
 const FUNDS = 10_000
 
@@ -32,40 +27,6 @@ describe('workers and the calls that could end them', function () {
     workers.push(worker)
     return worker
   }
-
-  describe('nine host names of one chat whose name server is silent', () => {
-    let dns: DnsServer
-    before(async () => {
-      dns = await startDnsServer((name) => (name.includes('silent-') ? 'silent' : undefined))
-    })
-    after(() => dns.close())
-
-    it('leave the worker and the calls beside it alone: the chat is 502, refunded', async () => {
-      const preload = join(root, 'scripts/harness/name-server-preload.cjs')
-      const worker = await launched({
-        NODE_OPTIONS: `--require=${JSON.stringify(preload)}`,
-        NAME_SERVER: dns.address,
-      }).up()
-      const [hostile, other] = await Promise.all([anAccount(town.db, FUNDS), anAccount(town.db, FUNDS)])
-      const content = Array.from({ length: 9 }, (_one, nth) => ({
-        type: 'image_url',
-        image_url: { url: `http://silent-${nth}.example.com/a.png` },
-      }))
-      const attack = callOnce(web.url, hostile.key, {
-        path: 'chat/completions',
-        body: { model: 'sandbox-chat', max_tokens: 1, messages: [{ role: 'user', content }] },
-      })
-      await until('the name server to be asked', () => dns.questions.length > 0)
-      const beside = callOnce(web.url, other.key, chat('[delay 8000] lives beside it'))
-      const { status, reply } = await attack
-      expect(status, reply?.text).to.equal(502)
-      expect(reply!.json.error.message).to.match(/image_url: The image could not be fetched/)
-      expect((await beside).status).to.equal(200)
-      expect((await callOnce(web.url, other.key, chat('comes after it'))).status).to.equal(200)
-      expect(worker.end, worker.log()).to.equal(null)
-      expect(await balanceOf(town.db, hostile.id)).to.equal(FUNDS)
-    })
-  })
 
   const BEGINS: FailpointName[] = ['upstream.sending', 'task.polling']
   const begins = ({ steps }: Program): string[] =>

@@ -1,11 +1,10 @@
 import { expect } from 'chai'
 import { callsOf, untilEnded } from '../support/crash.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
-import { get } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import type { Program } from '../../scripts/harness/installation.ts'
 import { useInstallation } from '../support/installed.ts'
-import { Crowd, chat, image, medianOf, statuses, callOnce as ask } from './clients.ts'
+import { chat, medianOf, statuses, callOnce as ask } from './clients.ts'
 import { inSoak, report } from './scale.ts'
 
 /** Calls of the flooding account. */
@@ -22,9 +21,6 @@ const MEASURED = 9
 
 /** Calls in progress when both processes are stopped. */
 const IN_FLIGHT = 50
-
-/** How often web and worker are replaced. */
-const GENERATIONS = inSoak ? 2 : 1
 
 describe('a gateway under load', function () {
   // The flood takes up to a minute of its upstream's time.
@@ -75,43 +71,6 @@ describe('a gateway under load', function () {
       expect(beside, 'ms beside the flood, of at most three times those without').to.be.below(
         3 * Math.max(idle, await measure()),
       )
-  })
-
-  /** As a router does it: the new process gets the requests before the old one is stopped. */
-  async function replaceBoth(): Promise<void> {
-    const [oldWeb, oldWorker] = [web, worker]
-    web = await town.start('web')
-    worker = await town.start('worker')
-    const ends = await Promise.all([oldWeb.stop(), oldWorker.stop()])
-    expect(
-      ends.map(({ code }) => code),
-      `${oldWeb.log()}\n${oldWorker.log()}`,
-    ).to.deep.equal([0, 0])
-  }
-
-  it('fails no request while its web and worker processes are replaced', async () => {
-    const account = await anAccount(town.db, 1_000_000)
-    const crowd = new Crowd(
-      12,
-      () => web.url,
-      account.key,
-      (nth) => (nth % 3 === 0 ? image(`rolling ${nth}`) : chat(`rolling ${nth} [delay 50]`)),
-    )
-    try {
-      await until('load', () => crowd.outcomes.length > 20)
-      for (let generation = 0; generation < GENERATIONS; generation++) await replaceBoth()
-    } finally {
-      await crowd.stop()
-    }
-    const { outcomes } = crowd
-    report(`${GENERATIONS} × new web and worker: ${statuses(outcomes)}`)
-    const wrong = outcomes.filter(({ status }) => ![200, 202, 503].includes(status))
-    expect(wrong.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`)).to.deep.equal([])
-    for (const { status, reply } of outcomes) {
-      if (status === 202)
-        expect((await get(`${web.url}${reply!.headers.get('location')}?wait=30`, account.key)).status).to.equal(200)
-    }
-    await untilEnded(town.db, account.id)
   })
 
   it(`answers all ${IN_FLIGHT} calls in progress when both processes are asked to stop`, async () => {

@@ -18,9 +18,6 @@ import { inSoak, report } from './scale.ts'
 
 const CLIENTS = 12
 
-/** How long Postgres is away, in ms. */
-const AWAY_MS = inSoak ? 10_000 : 2500
-
 /** The promise, with a margin for a machine that runs other tests. */
 const SERVING_AGAIN_MS = 5000 + (inSoak ? 0 : 10_000)
 
@@ -97,15 +94,6 @@ describe('an outage under load', () => {
     report(`${name}: ${statuses(outcomes)}; serving again ${Math.round(againMs)} ms after it was back`)
     expect(againMs).to.be.below(SERVING_AGAIN_MS)
   }
-
-  it(`of Postgres for ${AWAY_MS / 1000} s answers 503 and loses nothing`, () =>
-    through(`Postgres away for ${AWAY_MS / 1000} s`, async () => {
-      await postgres.stop('fast')
-      const awayAt = performance.now()
-      await until('the outage to be over', () => performance.now() - awayAt > AWAY_MS, 2 * AWAY_MS)
-      await postgres.start()
-      return Date.now()
-    }))
 
   it('by a crash of Postgres is over within 5 s of its return', () =>
     through('Postgres killed and started', async () => {

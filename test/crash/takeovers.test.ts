@@ -3,25 +3,17 @@ import type { Sandbox } from '../../sandbox/server.ts'
 import { createSandbox } from '../../sandbox/server.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { callsOf, untilEnded } from '../support/crash.ts'
-import { callOf } from '../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import { PATIENCE_MS, until } from '../../scripts/harness/until.ts'
 import type { Installation } from '../../scripts/harness/installation.ts'
 import { install } from '../../scripts/harness/installation.ts'
 import { startPrivateRedis } from '../../scripts/harness/services.ts'
-import { chat, image, statuses, callOnce as ask, video } from './clients.ts'
+import { chat, image, callOnce as ask, video } from './clients.ts'
 import { meanwhile } from './meanwhile.ts'
 import { inSoak, report } from './scale.ts'
 
 /** The promise is 10 s, on a machine that runs no other tests, as in the soak. */
 const LONGEST_MS = inSoak ? 25_000 : PATIENCE_MS
-
-/** Within this time of a flush of Redis every chat and image is answered that no worker had begun, in ms. */
-const UNSTARTED_MS = 15_000
-
-/** Calls in all states when Redis is flushed, and how many of them have ended. */
-const FLUSHED = inSoak ? 200 : 80
-const FIRST = FLUSHED / 10
 
 const FROZEN_MS = inSoak ? 30_000 : 9000
 
@@ -57,9 +49,6 @@ describe('calls that a killed process left', function () {
   it('are refunded within 10 s when their web process is killed before it enqueues them, else run', async () => {
     await runs.unenqueued()
   })
-  it('are all answered when Redis is flushed, and with success if they had not begun', async () => {
-    await runs.flushed()
-  })
   it('are collected once if their job is lost, even if the reconciler is killed meanwhile', async () => {
     await runs.collected()
   })
@@ -93,66 +82,6 @@ describe('calls that a killed process left', function () {
       expect([await balanceOf(installation.db, charged.id), sandbox.billed('charged').total]).to.deep.equal([100, 0])
       await expectBooksToBalance(installation.db)
       report(`web killed between charge and enqueue: refunded after ${seconds(tookMs)}`)
-    },
-
-    flushed: async () => {
-      const redis = await startPrivateRedis()
-      const installation = await newInstallation(
-        { CHAT_CONCURRENCY: '4', IMAGE_CONCURRENCY: '4', VIDEO_CONCURRENCY: '4', ACCOUNT_SHARE: '1' },
-        { redisUrl: redis.url },
-      )
-      const [web] = await Promise.all([installation.start('web'), installation.start('worker')])
-      const account = await anAccount(installation.db, 100_000)
-      const kinds = [
-        (words: string) => chat(`flushed ${words}`),
-        (words: string) => chat(`flushed ${words} [chunks 4 40]`, { stream: true }),
-        (words: string) => image(`flushed ${words}`),
-        ...(inSoak ? [() => video('flushed [duration 3]')] : []),
-      ]
-      const send = (calls: number, words: string) =>
-        Array.from({ length: calls }, (_one, nth) => ask(web.url, account.key, kinds[nth % kinds.length]!(words)))
-      const first = await Promise.all(send(FIRST, ''))
-      // Those that run are held: the others wait for them, however fast the machine is.
-      const asked = send(FLUSHED - FIRST, '[hold]')
-      await until('calls in every state', async () => {
-        const states = (await callsOf(installation.db, account.id)).map(({ status }) => status)
-        return states.length === FLUSHED && ['queued', 'running', 'succeeded'].every((state) => states.includes(state))
-      })
-      await flushAll(redis.url)
-      const flushedAt = Date.now()
-      const unstarted = await installation
-        .db('calls')
-        .where({ account_id: account.id, status: 'queued' })
-        .pluck<string[]>('id')
-      const releasing = setInterval(() => sandbox.release('flushed'), 20)
-      const outcomes = [...first, ...(await Promise.all(asked).finally(() => clearInterval(releasing)))]
-      const calls = await untilEnded(installation.db, account.id)
-      expect(unstarted, 'calls that no worker had begun').not.to.deep.equal([])
-      expect(
-        calls.filter(({ id, status }) => unstarted.includes(id) && status !== 'succeeded'),
-        'calls that had not begun and were lost',
-      ).to.deep.equal([])
-      expect(
-        outcomes.filter(({ status }) => status !== 200 && status !== 502),
-        statuses(outcomes),
-      ).to.deep.equal([])
-      expect(calls.length).to.equal(FLUSHED)
-      expect(await balanceOf(installation.db, account.id)).to.equal(
-        100_000 - calls.reduce((sum, { credits }) => sum + credits, 0),
-      )
-      await expectBooksToBalance(installation.db)
-      await redis.stop()
-      const waits = outcomes.map(({ at, ms, reply }) => ({ id: callOf(reply!), ms: at + ms - flushedAt }))
-      const videos = calls.filter(({ modality }) => modality === 'video').map(({ id }) => id)
-      const unstartedMs = Math.max(
-        ...waits.filter(({ id }) => unstarted.includes(id) && !videos.includes(id)).map(({ ms }) => ms),
-      )
-      const lastMs = Math.max(...waits.map(({ ms }) => ms))
-      report(
-        `Redis flushed with ${FLUSHED} calls in all states: ${statuses(outcomes)}; the last chat or image that had ` +
-          `not begun after ${seconds(unstartedMs)}, the last of all after ${seconds(lastMs)}`,
-      )
-      if (inSoak) expect(unstartedMs, 'chats and images that had not begun').to.be.within(0, UNSTARTED_MS)
     },
 
     collected: async () => {

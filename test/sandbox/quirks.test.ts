@@ -7,21 +7,17 @@ import { root } from '../../scripts/folders.ts'
 import { chatForm } from '../../src/shared/chat/completions/answer.ts'
 import type { ChatAdapter } from '../../src/workers/upstreams/adapter.ts'
 import { collected } from '../../src/workers/upstreams/translation.ts'
-import { chatOf, choiceOf, failureOf, promptOf, startWorld } from '../workers/upstreams/sandbox-upstreams.ts'
-import type { World } from '../workers/upstreams/sandbox-upstreams.ts'
+import { chatOf, choiceOf, failureOf, promptOf, useWorld } from '../workers/upstreams/sandbox-upstreams.ts'
 
 const FAILURES = new Set(['error-event', 'error-object', 'error-finish'])
 const WEATHER = { type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }
 
 describe('a quirk of the sandbox', () => {
-  let world: World
+  const world = useWorld()
   let chat: ChatAdapter
-
-  before(async () => {
-    world = await startWorld()
+  before(() => {
     chat = world.upstreams.adapterOf('openai').chat!
   })
-  after(() => world.close())
 
   /** The answer, streamed or whole. */
   const read = (what: 'stream' | 'answer', words: string, more = {}) => {

@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import { Billing } from '../../sandbox/records/billing.ts'
 import { Journal } from '../../sandbox/records/journal.ts'
 import { prompted, send, useSandbox } from './support/client.ts'
-import { until } from '../../scripts/harness/until.ts'
 import type { Answer, Fields } from './support/client.ts'
 
 const KEY = { authorization: 'Bearer made-up' }
@@ -18,20 +17,6 @@ describe('the records of the sandbox', () => {
   async function report(what: string, prompt: string): Promise<Fields> {
     return (await send(`${own.url}/sandbox/${what}?prompt=${encodeURIComponent(prompt)}`)).json()
   }
-
-  it('bill every accepted submission once, by model and by part of the prompt', async () => {
-    const mark = prompted()
-    await Promise.all([1, 2, 3].map((n) => chat(`${mark} ${n}`, { model: n === 1 ? 'a' : 'b', n: 2 })))
-    await send(`${own.url}/v1/videos`, { json: { model: 'v', prompt: mark }, headers: KEY })
-    const billed = await until('every answer', async () => {
-      const now = await report('billed', mark)
-      return now['entries'].every((entry: Fields) => entry['outcome'] === 'answered') && now
-    })
-    expect(billed).to.deep.include({ total: 4, byModel: { a: 1, b: 2, v: 1 } })
-    expect(billed['entries'][0]).to.have.all.keys('at', 'protocol', 'model', 'prompt', 'outcome')
-    expect((await report('billed', `${mark} 2`))['total']).to.equal(1)
-    expect((await report('billed', ''))['total']).to.be.at.least(4)
-  })
 
   it('show requests with their unknown fields, and no key', async () => {
     const mark = prompted()
@@ -55,19 +40,6 @@ describe('the records of the sandbox', () => {
     const deep = body.replace('"deep":0', `"deep":${'['.repeat(20_000)}${']'.repeat(20_000)}`)
     await send(`${own.url}/v1/chat/completions`, { body: deep, headers: KEY })
     expect((await report('journal', mark))['entries']).to.have.length(1)
-  })
-
-  it('forget when told to', async () => {
-    const mark = prompted()
-    await chat(mark)
-    for (const what of ['billed', 'journal']) {
-      await send(`${own.url}/sandbox/${what}`, { method: 'DELETE' })
-    }
-    expect((await report('billed', mark))['total']).to.equal(0)
-    expect((await report('billed', ''))['total']).to.equal(0)
-    expect((await report('journal', ''))['entries']).to.deep.equal([])
-    expect((await send(`${own.url}/sandbox/nothing`)).status).to.equal(404)
-    expect((await send(own.url)).text).to.match(/\[status CODE\]/)
   })
 })
 

@@ -14,7 +14,6 @@ import { CHAT, prompted } from '../../scripts/harness/calling.ts'
 import { startChildWorker } from './support/child-worker.ts'
 import type { ChildWorker } from './support/child-worker.ts'
 import { growthOf } from '../../scripts/harness/memory.ts'
-import { startStream } from './support/streams.ts'
 import { aFundedAccount, ask, bodyOf, everyProtocol } from './support/targets.ts'
 import type { Target } from './support/targets.ts'
 
@@ -69,21 +68,6 @@ describe('the memory of the processes', function () {
     })
     expect(growth).to.be.below(3 * (16 + 8) + 100)
     readers.forEach((socket) => socket.destroy())
-  })
-
-  it('loses no part of a stream beside many large ones', async () => {
-    const beside = await startStream(gateway, account, chat, prompted('[tokens 80] [chunks 80 40]'))
-    await Promise.all([
-      times(2, expectStatus(chat, '[big 3]', 200)),
-      times(3, async () => {
-        const large = await startStream(gateway, await aFundedAccount(gateway), chat, prompted('[big 3]'))
-        await large.ended
-        expect(large.last()).to.equal('[DONE]')
-        expect(large.content()).to.have.length(3 * MEGABYTE)
-      }),
-      beside.ended,
-    ])
-    expect(beside.last(), beside.text().slice(-500)).to.equal('[DONE]')
   })
 
   /** A client that sends its request and does not read the answer. */

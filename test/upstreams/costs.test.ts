@@ -1,14 +1,12 @@
 import { expect } from 'chai'
+import { useGateway, useScripted } from '../support/gateway.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { CHAT, IMAGES, VIDEOS, callOf, chatBody, prompted } from '../../scripts/harness/calling.ts'
-import { expectBooksToBalance } from '../support/books.ts'
-import { saying, startScripted } from './support/scripted.ts'
-import type { Script, Scripted } from './support/scripted.ts'
+import { saying } from './support/scripted.ts'
+import type { Script } from './support/scripted.ts'
 
 /** Micro-dollars for a thousand tokens. */
 const COST = { input: 250, cachedInput: 25, cacheWrite: 300, output: 2000, perCall: 7, perTokens: 1000 }
@@ -26,50 +24,41 @@ const failing =
     void response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}')
 
 describe('what a call costs its operator', function () {
-  let gateway: Gateway
-  let first: Scripted
-  let second: Scripted
+  const first = useScripted()
+  const second = useScripted()
+  const gateway = useGateway({}, ({ upstreams, models }) => {
+    const openrouter = (upstreams.sandbox as { baseUrl: string }).baseUrl.replace(/v1$/, 'openrouter/api/v1')
+    upstreams.first = { protocol: 'openai', baseUrl: first.origin }
+    upstreams.second = { protocol: 'anthropic', baseUrl: second.origin }
+    upstreams.third = { protocol: 'openai', baseUrl: second.origin }
+    upstreams.openrouter = { protocol: 'openrouter', baseUrl: openrouter, apiKeyEnv: 'SANDBOX_API_KEY' }
+    const pricing = { input: 10, output: 50, perTokens: 1000, minimum: 1 }
+    const chat = (id: string, ...entries: object[]) => ({ id, modality: 'chat', pricing, upstreams: entries })
+    const at = (upstream: string, cost?: object) => ({ upstream, model: 'some/model', ...(cost && { cost }) })
+    const media = (id: string, modality: string, upstream: string, cost?: object) => ({
+      id,
+      modality,
+      credits: 40,
+      ...(modality === 'video' && { durations: [4, 8] }),
+      upstreams: [at(upstream, cost)],
+    })
+    models.push(
+      chat('costed', at('sandbox', COST)),
+      chat('uncosted', at('sandbox')),
+      chat('reported', at('openrouter', COST)),
+      chat('cached', at('second', COST)),
+      chat('twice', at('first', COST), at('third', { ...COST, perCall: 0 })),
+      media('image-costed', 'image', 'sandbox', { perCall: 39_000 }),
+      media('video-costed', 'video', 'sandbox', { perSecond: 150_000 }),
+      media('video-uncosted', 'video', 'sandbox'),
+      media('video-reported', 'video', 'openrouter', { perSecond: 1 }),
+      media('image-reported', 'image', 'openrouter', { perCall: 1 }),
+    )
+  })
   let account: TestAccount
 
   before(async () => {
-    first = await startScripted()
-    second = await startScripted()
-    gateway = await startGateway({}, ({ upstreams, models }) => {
-      const openrouter = (upstreams.sandbox as { baseUrl: string }).baseUrl.replace(/v1$/, 'openrouter/api/v1')
-      upstreams.first = { protocol: 'openai', baseUrl: first.origin }
-      upstreams.second = { protocol: 'anthropic', baseUrl: second.origin }
-      upstreams.third = { protocol: 'openai', baseUrl: second.origin }
-      upstreams.openrouter = { protocol: 'openrouter', baseUrl: openrouter, apiKeyEnv: 'SANDBOX_API_KEY' }
-      const pricing = { input: 10, output: 50, perTokens: 1000, minimum: 1 }
-      const chat = (id: string, ...entries: object[]) => ({ id, modality: 'chat', pricing, upstreams: entries })
-      const at = (upstream: string, cost?: object) => ({ upstream, model: 'some/model', ...(cost && { cost }) })
-      const media = (id: string, modality: string, upstream: string, cost?: object) => ({
-        id,
-        modality,
-        credits: 40,
-        ...(modality === 'video' && { durations: [4, 8] }),
-        upstreams: [at(upstream, cost)],
-      })
-      models.push(
-        chat('costed', at('sandbox', COST)),
-        chat('uncosted', at('sandbox')),
-        chat('reported', at('openrouter', COST)),
-        chat('cached', at('second', COST)),
-        chat('twice', at('first', COST), at('third', { ...COST, perCall: 0 })),
-        media('image-costed', 'image', 'sandbox', { perCall: 39_000 }),
-        media('video-costed', 'video', 'sandbox', { perSecond: 150_000 }),
-        media('video-uncosted', 'video', 'sandbox'),
-        media('video-reported', 'video', 'openrouter', { perSecond: 1 }),
-        media('image-reported', 'image', 'openrouter', { perCall: 1 }),
-      )
-    })
     account = await anAccount(gateway.db, 1_000_000)
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
-  after(async () => {
-    await gateway.stop()
-    await first.close()
-    await second.close()
   })
 
   const chat = (model: string, prompt: string, more: object = {}): Promise<Reply> =>

@@ -1,15 +1,13 @@
 import { expect } from 'chai'
+import { useGateway, useScripted } from '../support/gateway.ts'
 import { testQueues } from '../support/console.ts'
-import { expectBooksToBalance } from '../support/books.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
 import { get } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { CHAT, prompted } from '../../scripts/harness/calling.ts'
-import { eventsOf, saying, startScripted } from './support/scripted.ts'
-import type { Script, Scripted } from './support/scripted.ts'
+import { eventsOf, saying } from './support/scripted.ts'
+import type { Script } from './support/scripted.ts'
 import { startStream } from './support/streams.ts'
 import type { Asking } from './support/targets.ts'
 import { PRICES, FUNDS, aFundedAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
@@ -28,36 +26,29 @@ const costOf = ({ input_tokens: input, output_tokens: output }: Usage): number =
   Math.ceil((input! * PRICES.input + output! * PRICES.output) / 10)
 
 describe('a chat that is cut', function () {
-  let gateway: Gateway
-  let scripted: Scripted
+  const scripted = useScripted()
+  const gateway = useGateway({ MAX_ANSWER_BYTES: String(MAX_ANSWER_BYTES) }, (catalogue) => {
+    everyProtocol(catalogue)
+    for (const protocol of ['openai', 'anthropic'] as const) {
+      catalogue.upstreams[`scripted-${protocol}`] = { protocol, baseUrl: scripted.origin }
+      const upstreams = [{ upstream: `scripted-${protocol}`, model: 'some/model' }]
+      catalogue.models.push(modelEntry(`scripted-${protocol}-chat`, 'chat', upstreams))
+      catalogue.models.push(modelEntry(`scripted-hasty-${protocol}-chat`, 'chat', upstreams, { timeoutSeconds: 3 }))
+    }
+    // Nothing answers there, so that no connection is made.
+    catalogue.upstreams.unreachable = { protocol: 'openai', baseUrl: 'http://192.0.2.1:9' }
+    catalogue.models.push(modelEntry('unreachable-openai-chat', 'chat', [{ upstream: 'unreachable', model: 'm' }]))
+  })
   /** Left before their first chunk: they end while everything else runs. */
   let connecting: Promise<TestAccount>
   let sent: Promise<{ prompt: string; account: TestAccount }[]>
 
   before(async () => {
-    scripted = await startScripted()
-    gateway = await startGateway({ MAX_ANSWER_BYTES: String(MAX_ANSWER_BYTES) }, (catalogue) => {
-      everyProtocol(catalogue)
-      for (const protocol of ['openai', 'anthropic'] as const) {
-        catalogue.upstreams[`scripted-${protocol}`] = { protocol, baseUrl: scripted.origin }
-        const upstreams = [{ upstream: `scripted-${protocol}`, model: 'some/model' }]
-        catalogue.models.push(modelEntry(`scripted-${protocol}-chat`, 'chat', upstreams))
-        catalogue.models.push(modelEntry(`scripted-hasty-${protocol}-chat`, 'chat', upstreams, { timeoutSeconds: 3 }))
-      }
-      // Nothing answers there, so that no connection is made.
-      catalogue.upstreams.unreachable = { protocol: 'openai', baseUrl: 'http://192.0.2.1:9' }
-      catalogue.models.push(modelEntry('unreachable-openai-chat', 'chat', [{ upstream: 'unreachable', model: 'm' }]))
-    })
     sent = Promise.all(targetsOf('chat').map(({ protocol }) => leaveSent(`${protocol}-chat`)))
     connecting = leave('unreachable-openai-chat', prompted(), () =>
       gateway.db('calls').where({ model: 'unreachable-openai-chat', status: 'running' }).first(),
     )
     for (const one of [sent, connecting]) one.catch(() => {})
-  })
-  afterEach(() => expectBooksToBalance(gateway.db))
-  after(async () => {
-    await gateway.stop()
-    await scripted.close()
   })
 
   /** Leaves a stream that has no chunk yet; resolves, ten seconds later, with its account. */

@@ -1,17 +1,15 @@
 import { expect } from 'chai'
+import { useGateway, useScripted } from '../support/gateway.ts'
 import { hasEnded } from '../../src/shared/terms/lifecycle.ts'
 import { findRecord } from '../../src/shared/reports/call-records.ts'
 import type { CallRecord } from '../../src/shared/reports/call-records.ts'
 import { parseId } from '../../src/shared/platform/ids.ts'
-import { expectBooksToBalance } from '../support/books.ts'
 import { prompted } from '../../scripts/harness/calling.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
 import { get } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
-import { eventsOf, startScripted } from './support/scripted.ts'
-import type { Script, Scripted } from './support/scripted.ts'
+import { eventsOf } from './support/scripted.ts'
+import type { Script } from './support/scripted.ts'
 import { startStream } from './support/streams.ts'
 import type { ChatStream } from './support/streams.ts'
 import { FUNDS, aFundedAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
@@ -30,24 +28,18 @@ const THINKING: Asking = { more: { reasoning_effort: 'low' } }
 describe('a stream that is left', function () {
   // One of them is read on for thirty seconds.
   this.timeout(150_000)
-  let gateway: Gateway
-  let scripted: Scripted
+  const scripted = useScripted()
+  const gateway = useGateway({}, (catalogue) => {
+    everyProtocol(catalogue)
+    catalogue.upstreams.scripted = { protocol: 'openai', baseUrl: scripted.origin }
+    catalogue.models.push(modelEntry('scripted-openai-chat', 'chat', [{ upstream: 'scripted', model: 'some/model' }]))
+  })
   /** One whose model reports nothing for longer than it is read on. */
   let patient: Promise<{ record: CallRecord; stream: ChatStream; tookMs: number }>
 
   before(async () => {
-    scripted = await startScripted()
-    gateway = await startGateway({}, (catalogue) => {
-      everyProtocol(catalogue)
-      catalogue.upstreams.scripted = { protocol: 'openai', baseUrl: scripted.origin }
-      catalogue.models.push(modelEntry('scripted-openai-chat', 'chat', [{ upstream: 'scripted', model: 'some/model' }]))
-    })
     patient = leaveEndless()
     patient.catch(() => {})
-  })
-  after(async () => {
-    await gateway.stop()
-    await scripted.close()
   })
 
   /** Begins a stream and leaves it after its last visible word. */
@@ -154,6 +146,4 @@ describe('a stream that is left', function () {
       .to.equal(FUNDS - json.usage.credits)
       .and.to.be.below(FUNDS)
   })
-
-  it('leaves the books balanced', () => expectBooksToBalance(gateway.db))
 })

@@ -1,20 +1,15 @@
 import { expect } from 'chai'
+import { useGateway } from '../support/gateway.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { prompted } from '../../scripts/harness/calling.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { FUNDS, PRICES, aFundedAccount, ask, everyProtocol } from './support/targets.ts'
 
 const VIDEOS = 100
 
 describe('many videos at once', () => {
-  let gateway: Gateway
-  before(async () => {
-    gateway = await startGateway({}, everyProtocol)
-  })
-  after(() => gateway.stop())
+  const gateway = useGateway({}, everyProtocol)
 
   it('are all made by one worker, and settled once each', async () => {
     const account = await aFundedAccount(gateway)

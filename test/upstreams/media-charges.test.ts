@@ -8,8 +8,7 @@ import { ApiError } from '../../src/shared/platform/errors.ts'
 import { prompted } from '../../scripts/harness/calling.ts'
 import { inSoak, report, seed } from '../crash/scale.ts'
 import { PIXEL } from '../support/pixel.ts'
-import { startWorld } from '../workers/upstreams/sandbox-upstreams.ts'
-import type { World } from '../workers/upstreams/sandbox-upstreams.ts'
+import { useWorld } from '../workers/upstreams/sandbox-upstreams.ts'
 
 /** How many random requests are made. */
 const REQUESTS = inSoak ? 2000 : 120
@@ -131,11 +130,7 @@ const FREE = ['background', 'output_format', 'seed', 'user']
 type Played = { charge: number; sent: Record<string, unknown> } | null
 
 describe('the charge of any image or video', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld()
-  })
-  after(() => world.close())
+  const world = useWorld()
 
   /** The fields of what an upstream was sent: a form, an object, or what stands in its `input`. */
   function sentOf(prompt: string): Record<string, unknown> {

@@ -1,9 +1,7 @@
 import { expect } from 'chai'
-import { expectBooksToBalance } from '../support/books.ts'
+import { useGateway } from '../support/gateway.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
 import { until } from '../../scripts/harness/until.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { movementsOf, prompted, recordOf } from '../../scripts/harness/calling.ts'
@@ -40,8 +38,8 @@ const FAILED: Record<Delivery, Pick<Scenario, 'says' | 'bill'>> = {
 }
 
 /**
- * What each protocol and modality is to show of itself. What becomes of other failures is proven at one upstream
- * (test/api/v1/upstream-failures.test.ts), and how each protocol tells them in test/workers/upstreams.
+ * What each protocol and modality is to show of itself. How each protocol tells of other failures is proven in
+ * test/workers/upstreams, and what is refunded in test/shared/calls.
  */
 const SCENARIOS: Scenario[] = [
   { does: 'never finishes the task', words: '[stuck]', at: TASKS, hasty: true, says: /in time/, bill: [1, 1] },
@@ -68,7 +66,7 @@ type Played = { account: TestAccount; prompt: string; reply: Reply }
 type Row = { scenario: Scenario; target: Target }
 
 describe('a call through the whole system', () => {
-  let gateway: Gateway
+  const gateway = useGateway({ IMAGE_CONCURRENCY: '100', VIDEO_CONCURRENCY: '100', ACCOUNT_SHARE: '1' }, everyProtocol)
   const played = new Map<string, Promise<Played>>()
   const rows = SCENARIOS.flatMap((scenario) => scenario.at.map((target): Row => ({ scenario, target })))
   const nameOf = ({ target: { protocol, modality }, scenario: { does } }: Row): string =>
@@ -82,8 +80,6 @@ describe('a call through the whole system', () => {
 
   // All calls of the table run at once; each test waits for its own.
   before(async () => {
-    const room = { IMAGE_CONCURRENCY: '100', VIDEO_CONCURRENCY: '100', ACCOUNT_SHARE: '1' }
-    gateway = await startGateway(room, everyProtocol)
     const begin = (hasty: boolean) =>
       rows
         .filter(({ scenario }) => Boolean(scenario.hasty) === hasty)
@@ -100,7 +96,6 @@ describe('a call through the whole system', () => {
     )
     begin(false)
   })
-  after(() => gateway.stop())
 
   for (const row of rows) {
     const { says, bill } = row.scenario
@@ -115,11 +110,6 @@ describe('a call through the whole system', () => {
       else await expectSuccess(account, reply, row.target)
     })
   }
-
-  it('leaves the books balanced after all of them', async () => {
-    await Promise.all(played.values())
-    await expectBooksToBalance(gateway.db)
-  })
 
   for (const target of TASKS) {
     const canBeStopped = target.protocol !== 'openrouter'

@@ -59,14 +59,6 @@ const namesOf = (openai: string, ...fal: string[]): string[] => [
   ...fal.map((name) => `fal-video-${name}`),
 ]
 
-/** What something in between gave up, and how often it is asked for. */
-const GIVEN_UP: [name: string, path: string, submissions: number][] = [
-  ['cloudflare-524', CHAT, 2],
-  ['cloudflare-524', IMAGES, 1],
-  ['openai-video-queued-524', VIDEOS, 1],
-  ['proxy-408', CHAT, 1],
-]
-
 type Asked = { reply: Reply; account: TestAccount }
 
 describe('what upstreams answer', () => {
@@ -255,17 +247,6 @@ describe('what upstreams answer', () => {
     )
     expect(performance.now() - startedAt).to.be.below(30_000)
   })
-
-  for (const [name, path, submissions] of GIVEN_UP) {
-    it(`is refunded where something between gave up, and nobody knows its cost: ${name}, ${path}`, async () => {
-      const before = submissionsOf(name)
-      const asked = await ask(name, { path })
-      expect([asked.reply.status, asked.reply.json.error.code]).to.deep.equal([502, 'upstream_failed'])
-      expect(submissionsOf(name) - before).to.equal(submissions)
-      expect((await rowOf(asked.reply)).cost_micro_usd).to.equal(null)
-      expect(await paidBy(asked)).to.equal(0)
-    })
-  }
 
   it('is refunded at the deadline where the file of a finished video never comes', async () => {
     const name = 'openai-video-content-404-always'

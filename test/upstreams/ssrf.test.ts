@@ -130,16 +130,6 @@ describe('addresses that lead into the private network', function () {
       }
       expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
     })
-
-    it('are refused in further parts of messages that an upstream would fetch', async () => {
-      for (const field of ['video_url', 'audio_url', 'file_url']) {
-        const content = [{ type: field, [field]: { url: portOf('http://127.0.0.1:%/') } }]
-        const reply = await ask(gateway, account, { protocol: 'openai', modality: 'chat' }, '', {
-          more: { messages: [{ role: 'user', content }] },
-        })
-        await expectRefused(reply, `messages[0].content[0].${field}`, field)
-      }
-    })
   })
 
   describe('by a name', () => {

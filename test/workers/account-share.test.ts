@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { useGateway } from '../support/gateway.ts'
 import type { Redis } from 'ioredis'
 import { createQueues } from '../../src/shared/queues.ts'
 import type { Queues } from '../../src/shared/queues.ts'
@@ -6,8 +7,6 @@ import { connectPersistent } from '../../src/shared/platform/redis/redis.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
 import { chat } from '../../scripts/harness/calling.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { startChildWorker } from '../upstreams/support/child-worker.ts'
@@ -17,20 +16,18 @@ const FUNDS = 1_000_000
 type Row = { status: string; attempts: number }
 
 describe('the places of a worker', function () {
-  let gateway: Gateway
+  const gateway = useGateway({ CHAT_CONCURRENCY: '6' })
   let redis: Redis
   let queues: Queues
   let heavy: TestAccount
 
   before(async () => {
-    gateway = await startGateway({ CHAT_CONCURRENCY: '6' })
     redis = connectPersistent(gateway.config)
     queues = createQueues(redis, gateway.config.REDIS_PREFIX)
   })
   after(async () => {
     await queues.close()
     redis.disconnect()
-    await gateway.stop()
   })
   beforeEach(async () => {
     heavy = await anAccount(gateway.db, FUNDS)

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { createSecretBox } from '../../../src/shared/webhooks/secrets.ts'
-import { createWebhook, showCallbackSecret } from '../../../src/shared/webhooks/webhooks.ts'
+import { showCallbackSecret } from '../../../src/shared/webhooks/webhooks.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { startReceiver } from '../../support/webhooks.ts'
 import { useAccount, useFor, useGateway } from '../../support/gateway.ts'
@@ -36,18 +36,6 @@ describe('X-Callback-Url', () => {
     const calls = [first, second].map((one) => JSON.parse(one!.body).data.call)
     expect(calls).to.deep.equal([chat.headers.get('x-call-id'), image.json.id])
     for (const { body } of receiver.received) expect(body).not.to.match(/secret prompt|http/)
-  })
-
-  it('is told beside the webhooks of the account', async () => {
-    const types = ['call.succeeded', 'chat'] as const
-    await createWebhook(gateway.db, createSecretBox(gateway.config), account.id, {
-      url: receiver.url,
-      types: [...types],
-    })
-    await account.chat(PROMPT, {}, at(`${receiver.url}?own`))
-    await told(2)
-    expect(receiver.received.map(({ path }) => path)).to.have.members(['/events', '/events?own'])
-    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).to.equal(1)
   })
 
   it('is refused where no event may go, and then nothing is charged', async () => {

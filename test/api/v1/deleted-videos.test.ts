@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { setTimeout as pause } from 'node:timers/promises'
 import { callOf, prompted, VIDEOS, changeCall } from '../../../scripts/harness/calling.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get } from '../../../scripts/harness/http.ts'
@@ -54,13 +53,6 @@ describe('a video that is deleted', () => {
       expect((await get(file)).status).to.equal(404)
       expect(await gateway.record(begun)).to.include({ status: 'succeeded', credits: 250, resultUrl: null })
     })
-  })
-
-  it('may have failed', async () => {
-    const begun = await create({ prompt: prompted('[fail]') })
-    await untilIt('failed', begun.json.id)
-    expect((await remove(begun.json.id)).status).to.equal(200)
-    await expectGone(begun, REFUNDED)
   })
 
   it('is refunded and never sent where no worker has begun it, and where the web process died then', async () => {
@@ -153,19 +145,5 @@ describe('a video that is deleted', () => {
     expect((await asking()).status).to.equal(410)
     expect((await create(fields, { 'x-stainless-retry-count': '1' })).json.id, 'another video').to.not.equal(id)
     expect(await gateway.movements(answer)).to.deep.equal(PAID)
-  })
-
-  it('has exactly one outcome, whenever it is deleted while it is made', async () => {
-    const begun = await Promise.all(Array.from({ length: 3 }, () => create({ prompt: prompted('[duration 0.5]') })))
-    await Promise.all(
-      begun.map(async (one, nth) => {
-        await pause(250 * nth + 300)
-        expect((await remove(one.json.id)).status).to.equal(200)
-        const { status } = await ended(one)
-        expect(await gateway.movements(one)).to.deep.equal(status === 'failed' ? REFUNDED : PAID)
-      }),
-    )
-    const deleted = gateway.db('calls').whereNotNull('deleted_at').select('id')
-    expect(await gateway.db('call_results').whereIn('call_id', deleted)).to.deep.equal([])
   })
 })

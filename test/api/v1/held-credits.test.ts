@@ -1,10 +1,9 @@
 import { expect } from 'chai'
 import { prompted } from '../../../scripts/harness/calling.ts'
-import { aMember, anOrganisation, proveAddress } from '../../../scripts/harness/factories.ts'
+import { aMember, anOrganisation } from '../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
-import { dueTopUps } from '../../../src/shared/payments/top-ups.ts'
 import { outstandingOf } from '../../shared/calls/opening.ts'
 import { callerOf } from '../../support/caller.ts'
 import type { Caller } from '../../support/caller.ts'
@@ -54,36 +53,6 @@ describe('credits that running calls hold', () => {
     await during().finally(() => gateway.sandbox.release(prompt))
     return reply
   }
-
-  const stateOf = ({ id }: Caller) =>
-    gateway.db('accounts').where({ id }).first('credits', 'held', 'low_balance_state', 'top_up_state')
-
-  for (const [kind, limit] of [
-    ['messages', AGENTS_LIMIT],
-    ['responses', AGENTS_LIMIT],
-    ['chat', 16_000],
-  ] as const)
-    it(`charge no card and notify nobody while ${kind} calls hold most of a balance and give it back`, async () => {
-      const account = await gateway.account(50_000)
-      await proveAddress(gateway.db, account)
-      await gateway.db('accounts').where({ id: account.id }).update({ low_balance_below: 5000, top_up_below: 5000 })
-      const watching = { low_balance_state: 'armed', top_up_state: 'armed' }
-      for (let round = 0; round < 3; round++) {
-        const reply = await whileRunning(kind, account, limit, async () => {
-          const { credits, held, ...states } = await stateOf(account)
-          expect(held).to.be.at.least(24_000)
-          expect(states).to.deep.equal(watching)
-          expect(await dueTopUps(gateway.db, 1000)).not.to.include(account.id)
-          if (kind === 'chat') return
-          expect(held, 'half of what is free').to.be.within(Math.floor(credits + held) / 2 - 3, (credits + held) / 2)
-        })
-        expect(reply.status, reply.text).to.equal(200)
-      }
-      const { credits, held, ...states } = await stateOf(account)
-      expect([held, states]).to.deep.equal([0, watching])
-      expect(credits).to.be.above(49_000)
-      expect(await gateway.db('mails').where({ user_id: account.userId, kind: 'low_balance' })).to.have.length(0)
-    })
 
   const shown = ({ status, json }: Reply) => [status, json.error.type, json.error.code]
   const retried = ({ headers }: Reply) => [headers.get('retry-after'), headers.get('x-should-retry')]

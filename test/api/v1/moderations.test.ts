@@ -88,12 +88,6 @@ describe('POST /v1/moderations', () => {
     expect(await account.counts()).to.include({ charged: 0 })
   })
 
-  it('is quoted at what it is charged', async () => {
-    const ask = (body: object) => account.post('/v1/quotes', { endpoint: MODERATIONS, body: { input: 'a', ...body } })
-    expect((await ask({ model: 'paid' })).json).to.include({ credits: 3, minimum: 3, maximum: 3, affordable: true })
-    expect((await ask({})).json).to.include({ model: 'sandbox-moderation', credits: 0, affordable: true })
-  })
-
   it('looks its pictures up like those of chats: what leads inside ends the call, refunded', async () => {
     await gateway.stopWorker()
     const resolver = async () => [{ address: '127.0.0.1', family: 4 as const }]

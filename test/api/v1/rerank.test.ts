@@ -51,23 +51,6 @@ describe('POST /v1/rerank', () => {
     expect(rerankedDocuments).to.deep.equal([DOCUMENTS[1], DOCUMENTS[2]])
   })
 
-  it('is charged, as quoted, a search for each hundred documents that was begun, long ones as several', async () => {
-    const many = (length: number) => Array.from({ length }, () => 'a')
-    const long = ['x'.repeat(150_000), 'a']
-    for (const [model, documents, credits] of [
-      ['sandbox-rerank', many(100), 2],
-      ['sandbox-rerank', many(101), 4],
-      ['sandbox-rerank', many(250), 6],
-      ['sandbox-rerank', long, 2],
-      ['by-500', long, 4],
-    ] as const) {
-      const { json } = await rank({ model, documents, top_n: 1 })
-      expect([json.usage.credits, json.meta.billed_units.search_units]).to.deep.equal([credits, credits / 2])
-      const quote = await account.post('/v1/quotes', { endpoint: RERANK, body: { model, query: 'a', documents } })
-      expect(quote.json).to.include({ credits, minimum: credits, maximum: credits })
-    }
-  })
-
   it('costs its operator the searches that the upstream reports', async () => {
     const documents = Array.from({ length: 201 }, () => 'a')
     for (const model of ['by-500', 'jina']) {

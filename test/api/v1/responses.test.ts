@@ -8,14 +8,6 @@ import { until } from '../../../scripts/harness/until.ts'
 import { useGateway, useOneAccount } from '../../support/gateway.ts'
 import { MODELS, asked, clientOf, refusal, addDialects, streamed } from './support/responses.ts'
 
-const WEATHER: OpenAI.Responses.FunctionTool = {
-  type: 'function',
-  name: 'get_weather',
-  description: 'The weather of a city.',
-  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-  strict: false,
-}
-
 // Whole and streamed answers of each upstream: dialects.test.ts. The body as it came: passed-bytes.test.ts.
 describe('POST /v1/responses', () => {
   const gateway = useGateway({}, addDialects)
@@ -29,36 +21,6 @@ describe('POST /v1/responses', () => {
       text: { format: zodTextFormat(Weather, 'weather') },
     })
     expect(Weather.parse(parsed.output_parsed)).to.have.property('city')
-  })
-
-  it('sends its tools under plain names, and calls them by the names that they came with', async () => {
-    const tools = [
-      { type: 'custom', name: 'apply_patch', format: { type: 'grammar', syntax: 'lark', definition: 'start: /.+/' } },
-      { type: 'namespace', name: 'agents', description: 'Agents.', tools: [WEATHER] },
-      { type: 'web_search', external_web_access: true },
-    ] as never
-    const patch = { type: 'custom_tool_call', name: 'apply_patch', input: 'sandbox' }
-    const weather = { type: 'function_call', name: 'get_weather', namespace: 'agents' }
-    for (const model of MODELS)
-      for (const [name, call] of [
-        ['apply_patch', patch],
-        [model === 'native' ? 'get_weather' : 'agents__get_weather', weather],
-      ] as const)
-        for (const isAdditional of [false, true]) {
-          const prompt = { role: 'user', content: prompted(`[tool ${name}]`) }
-          const given = isAdditional
-            ? asked(model, [{ type: 'additional_tools', role: 'developer', tools }, prompt] as never)
-            : asked(model, [prompt] as never, { tools })
-          const whole = await client().responses.create(given).withResponse()
-          expect(whole.response.headers.get('x-tollgate-tools-dropped')).to.equal('web_search')
-          const { response } = await streamed(client(), given)
-          for (const { output } of [whole.data, response]) expect(output[0]).to.deep.include(call)
-          const [called] = response.output as unknown as { call_id: string }[]
-          const answered = { type: call.type.concat('_output'), call_id: called!.call_id, output: 'done' }
-          const next = [...(given.input as []), called, answered, { role: 'user', content: prompted('[answer ok]') }]
-          const last = await client().responses.create({ ...given, input: next as never })
-          expect(last.output_text).to.equal('ok')
-        }
   })
 
   it('sends an upstream of the same dialect an HMAC of its session, and reads a long answer as a stream', async () => {

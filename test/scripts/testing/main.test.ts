@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { closingLine } from '../../../scripts/testing/closing-line.ts'
 import { root } from '../../../scripts/folders.ts'
 import { namesFiles, readArguments } from '../../../scripts/testing/arguments.ts'
 import { affectedTests, readImporters } from '../../../scripts/testing/changed.ts'
@@ -102,23 +101,6 @@ describe('a test run', () => {
 
   it('has an empty database for each file, even in one process', () => {
     expect(ended.output).not.to.include('an account of another file')
-  })
-
-  it('leaves the closing line to npm test, which has more to count', async () => {
-    const folder = privateFolder()
-    mkdirSync(folder, { recursive: true })
-    const result = join(folder, 'result.json')
-    const { code, output } = await mocha({ fine: FINE }, { TOLLGATE_TEST_RESULT: result })
-    expect(JSON.parse(readFileSync(result, 'utf8'))).to.deep.equal({ passed: 2, failed: 0, skipped: 1 })
-    expect(output).not.to.match(/passed,/)
-    expect(code).to.equal(0)
-  })
-})
-
-describe('the closing line', () => {
-  it('names skipped tests only if there are any', () => {
-    expect(closingLine({ passed: 3, failed: 0, skipped: 0 })).to.equal('3 passed, 0 failed')
-    expect(closingLine({ passed: 3, failed: 1, skipped: 2 })).to.equal('3 passed, 1 failed, 2 skipped')
   })
 })
 

@@ -76,17 +76,6 @@ describe('the budget of a key, judged by the charge', () => {
       ).to.deep.equal(['key_budget_in_use', 'key_budget_in_use', 'opened', 'opened'])
     })
 
-    it('gives each of many calls of one batch its own answer', async () => {
-      const account = await withBudget(12)
-      const calls = verbs(db)
-      const amounts = [5, 20, 5, 5, 2, 1]
-      const words = await Promise.all(amounts.map(async (amount) => wordOf(await calls.open(anOrder(account, amount)))))
-      const used = amounts.reduce((sum, amount, at) => sum + (words[at] === 'opened' ? amount : 0), 0)
-      expect(used).to.be.at.most(12)
-      for (const [at, amount] of amounts.entries()) expect(words[at] === 'opened' || amount > 12 - used).to.equal(true)
-      expect(await usedOf(account.keyId)).to.equal(used)
-    })
-
     it('is asked before the balance, and a call that neither allows leaves both alone', async () => {
       const account = await limited({ budget: { credits: 10, period: 'day' } }, 4)
       const calls = verbs(db)
@@ -119,22 +108,6 @@ describe('the budget of a key, judged by the charge', () => {
         'opened',
         'key_budget_in_use',
       ])
-    })
-
-    it('hands a call that is known by its idempotency key out again, however spent it is', async () => {
-      const account = await withBudget(5)
-      const idempotency = { key: 'once', seconds: 600 }
-      const id = await opened(verbs(db), account, 5, { idempotency, requestHash: 'ab'.repeat(32) })
-      const again = await verbs(db).open(anOrder(account, 5, { idempotency, requestHash: 'ab'.repeat(32) }))
-      expect(again).to.deep.equal({ opened: false, existing: id })
-      expect(await usedOf(account.keyId)).to.equal(5)
-    })
-
-    it('counts one call once, however often the same id is opened', async () => {
-      const account = await withBudget(50)
-      const order = anOrder(account, 5)
-      for (const calls of [verbs(db), verbs(db)]) await Promise.all([calls.open(order), calls.open(order)])
-      expect(await usedOf(account.keyId)).to.equal(5)
     })
 
     it('gets back what a refund and a settlement below the charge give back', async () => {

@@ -4,7 +4,6 @@ import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
 import { chatCost } from '../../../src/shared/terms/pricing.ts'
-import { endCalls } from '../../../src/shared/calls/statements.ts'
 import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
 import { expireGrants, grant, listEntries } from '../../../src/shared/ledger/ledger.ts'
 import { aGrant, anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
@@ -35,18 +34,6 @@ describe('debt', () => {
     const { entries } = await listEntries(db, id, count, null)
     return entries.toReversed().map(({ kind, amount, balanceAfter }) => `${kind} ${amount} = ${balanceAfter}`)
   }
-
-  it('is what a settlement could not collect, down to a balance of zero', async () => {
-    const account = await anAccount(db, 100)
-    const id = await opened(verbs(db), account, 60)
-    const ended = await verbs(db).settle(id, 'image', aResult(115))
-    expect(ended).to.include({ balance: 0 })
-    expect(await db('calls').where({ id }).first('credits', 'credits_uncollected')).to.deep.equal({
-      credits: 100,
-      credits_uncollected: 15,
-    })
-    expect(await stand(account.id)).to.deep.equal([0, 15])
-  })
 
   it('is repaid first by new credits: of 1,000 uncollected by fifty calls, a grant of 400 repays 400', async () => {
     const account = await anAccount(db, 1000)
@@ -84,14 +71,6 @@ describe('debt', () => {
     expect(wordOf(await verbs(db).open(anOrder(account, 0)))).to.equal('opened')
   })
 
-  it('still finds the call that an idempotency key names', async () => {
-    const account = await anAccount(db, 10)
-    const again = { idempotency: { key: 'again', seconds: 60 }, requestHash: 'aa'.repeat(32) }
-    const id = await opened(verbs(db), account, 10, again)
-    await verbs(db).settle(id, 'image', aResult(20))
-    expect(wordOf(await verbs(db).open(anOrder(account, 10, again)))).to.equal('exists')
-  })
-
   it('is repaid at once by a refund or a settlement, and the answer has the balance after that', async () => {
     const account = await anAccount(db, [{ amount: 50, days: 1 }, { amount: 50 }])
     const calls = verbs(db)
@@ -118,31 +97,6 @@ describe('debt', () => {
       .orderBy('id')
       .select<{ balance_after: number }[]>('balance_after')
     expect(rows.map((row) => row.balance_after)).to.deep.equal([0, 13])
-  })
-
-  it('of a statement is repaid by what the same statement gives back', async () => {
-    const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
-    const calls = verbs(db)
-    const ids: CallId[] = []
-    for (const payer of [account, account, account, other]) ids.push(await opened(calls, payer, 30))
-    const succeeded = (id: CallId, cost: number) => ({
-      row: { id, status: 'succeeded' as const, cost, http_status: 200, result_seconds: 600 },
-      output: aResult(cost).output,
-    })
-    const ends = await endCalls(db, [
-      succeeded(ids[0]!, 10),
-      succeeded(ids[1]!, 60),
-      succeeded(ids[2]!, 5),
-      succeeded(ids[3]!, 20),
-    ])
-    // 10 are left for the 30 more that one call cost; the others give 45 back, which repay the remaining 20.
-    expect(ends.map((end) => [end!.credits, end!.uncollected, end!.balance])).to.deep.equal([
-      [10, 0, 25],
-      [40, 20, 25],
-      [5, 0, 25],
-      [20, 0, 80],
-    ])
-    expect(await stand(account.id)).to.deep.equal([25, 0])
   })
 
   it('is not repaid by an expired grant, but by a refund into it', async () => {

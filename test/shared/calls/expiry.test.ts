@@ -1,8 +1,6 @@
 import { expect } from 'chai'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import { newId } from '../../../src/shared/platform/ids.ts'
 import type { GrantId } from '../../../src/shared/platform/ids.ts'
-import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import { expireGrants, listEntries, listGrants, reversePayment } from '../../../src/shared/ledger/ledger.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -106,45 +104,6 @@ describe('a grant that has expired', () => {
       'settlement 3 = 20',
     ])
     expect(await remainders(db, account.grants)).to.deep.equal([0, 7])
-  })
-
-  it('repays debt by what comes back in time, and by nothing else of it', async () => {
-    const account = await anAccount(db, [{ amount: 40, days: 1 }])
-    const calls = verbs(db)
-    const ids = [await opened(calls, account, 10), await opened(calls, account, 10), await opened(calls, account, 5)]
-    await letExpire(db, account.grants[0]!)
-    await calls.settle(ids[0]!, 'image', aResult(30))
-    expect(await balanceOf(db, account.id)).to.equal(0)
-    await calls.refund(ids[1]!, failure)
-    await letPass(db, account.grants[0]!, 24)
-    await calls.refund(ids[2]!, failure)
-    expect(await entriesOf(account)).to.deep.equal([
-      'charge -10 = 30',
-      'charge -10 = 20',
-      'charge -5 = 15',
-      'expiry -15 = 0',
-      'refund 10 = 10',
-      'collection -10 = 0',
-      'refund 5 = 5',
-      'expiry -5 = 0',
-    ])
-  })
-
-  it('gives nothing to a deduction', async () => {
-    const account = await anAccount(db, [{ amount: 40, days: 1 }, { amount: 5 }])
-    await letExpire(db, account.grants[0]!)
-    const wanted = {
-      id: newId('deduction'),
-      accountId: account.id,
-      amount: 8,
-      mayOwe: false,
-      reason: 'a test',
-      key: null,
-    }
-    const refused = await db.transaction((trx) => deduct(trx, wanted))
-    expect(refused).to.deep.equal({ is: 'too_little', spendable: 5 })
-    const made = await db.transaction((trx) => deduct(trx, { ...wanted, amount: 5 }))
-    expect(made).to.include({ is: 'deducted', taken: 5, balance: 0 })
   })
 
   it('keeps what a reinstated payment gives back for a day from its return, and nothing that it had left', async () => {

@@ -29,16 +29,6 @@ describe('the charge of an account in a group', () => {
     }
   })
 
-  it('finds the call of its key whatever the group has become since', async () => {
-    const calls = verbs(db)
-    const account = await aMember('partner')
-    const idempotency = { key: 'once', seconds: 600 }
-    const first = await opened(calls, account, 10, { group: 'partner', idempotency, requestHash: '00' })
-    await db('accounts').where({ id: account.id }).update({ group_name: null })
-    const again = await calls.open(anOrder(account, 10, { group: 'partner', idempotency, requestHash: '00' }))
-    expect(again).to.deep.equal({ opened: false, existing: first })
-  })
-
   it('is bounded by the open calls of its own request, else by those of every account', async () => {
     const account = await aMember(null)
     const calls = verbs(db, 2)

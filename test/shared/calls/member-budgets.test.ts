@@ -13,7 +13,7 @@ import type { CallId } from '../../../src/shared/platform/ids.ts'
 import { aMember, anOrganisation, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestMember } from '../../../scripts/harness/factories.ts'
 import { withinOneDay } from '../../support/one-day.ts'
-import { aResult, anOrder, opened, spent, sweepCallsOf, verbs, wordOf } from './opening.ts'
+import { aResult, anOrder, opened, spent, verbs, wordOf } from './opening.ts'
 import { useBooks } from '../../support/database.ts'
 
 describe('the budget of a member, judged by the charge', () => {
@@ -108,79 +108,6 @@ describe('the budget of a member, judged by the charge', () => {
     expect(await tried(2)).to.equal('key_budget_in_use')
     await changeMember(db, memberOf(member), { budget: { credits: 10, period: 'day' } }, organisation.userId)
     expect(await tried(2)).to.equal('member_budget_in_use')
-  })
-
-  it('gives back and takes more as a call ends: refunds, settlements below and above', async () => {
-    const organisation = await anOrganisation(db, 10_000)
-    const member = await aMember(db, organisation, { budget: { credits: 100, period: 'day' } })
-    await changeKey(db, member.keyId, { budget: { credits: 100, period: 'total' } })
-    const calls = verbs(db)
-    const [refunded, cheaper, dearer] = [
-      await opened(calls, member, 40),
-      await opened(calls, member, 30),
-      await opened(calls, member, 30),
-    ]
-    expect(await usedOf(member)).to.equal(100)
-    await refund(refunded)
-    await calls.settle(cheaper, 'image', aResult(10))
-    await calls.settle(dearer, 'image', aResult(60))
-    expect(await usedOf(member)).to.equal(70)
-  })
-
-  it('lowers the window that a call was opened in, and no other', async () => {
-    const organisation = await anOrganisation(db, 10_000)
-    const member = await aMember(db, organisation, { budget: { credits: 50, period: 'day' } })
-    const call = await opened(verbs(db), member, 50)
-    await db.transaction(async (trx) => {
-      const back = "- interval '1 day'"
-      await trx('calls')
-        .where({ id: call })
-        .update({ created_at: trx.raw(`created_at ${back}`) })
-      const budgets = trx('budgets').where({ account_id: organisation.id })
-      await trx('budget_windows')
-        .whereIn('budget_id', budgets.clone().select('id'))
-        .update({ starts_at: trx.raw(`starts_at ${back}`) })
-      await budgets.update({ created_at: '-infinity' })
-    })
-    const next = await opened(verbs(db), member, 45)
-    await refund(call)
-    expect(await usedOf(member)).to.equal(45)
-    await refund(next)
-    expect(await usedOf(member)).to.equal(0)
-  })
-
-  it('counts from when it is set, anew with another period, and on with other credits', async () => {
-    const organisation = await anOrganisation(db, 10_000)
-    const member = await aMember(db, organisation)
-    const before = await opened(verbs(db), member, 40)
-    await changeMember(db, memberOf(member), { budget: { credits: 50, period: 'day' } }, organisation.userId)
-    await opened(verbs(db), member, 10)
-    await refund(before)
-    expect(await usedOf(member)).to.equal(10)
-    await changeMember(db, memberOf(member), { budget: { credits: 60, period: 'day' } }, organisation.userId)
-    expect(await usedOf(member)).to.equal(10)
-    await changeMember(db, memberOf(member), { budget: { credits: 60, period: 'week' } }, organisation.userId)
-    expect(await usedOf(member)).to.equal(0)
-    await changeMember(db, memberOf(member), { budget: null }, organisation.userId)
-    expect(await db('accounts').where({ id: organisation.id }).first('keys_limited')).to.deep.equal({
-      keys_limited: false,
-    })
-    expect(wordOf(await verbs(db).open(anOrder(member, 1000)))).to.equal('opened')
-  })
-
-  it('of 0 allows nothing, not even a call that costs nothing', async () => {
-    const member = await aMember(db, await anOrganisation(db, 10), { budget: { credits: 0, period: 'total' } })
-    expect(wordOf(await verbs(db).open(anOrder(member, 0)))).to.equal('member_budget_exceeded')
-  })
-
-  it('stays what it was when the records of its calls are deleted', async () => {
-    const organisation = await anOrganisation(db, 10_000)
-    const member = await aMember(db, organisation, { budget: { credits: 100, period: 'total' } })
-    const call = await opened(verbs(db), member, 30)
-    await verbs(db).settle(call, 'image', aResult(20))
-    await sweepCallsOf(db, member.id)
-    expect(await db('calls').where({ id: call })).to.deep.equal([])
-    expect(await usedOf(member)).to.equal(20)
   })
 
   it('ends with the membership, while the calls that run end as they would', async () => {

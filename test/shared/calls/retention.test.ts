@@ -1,7 +1,5 @@
 import { expect } from 'chai'
 import { moneyCommands } from '../../../src/admin/commands/money.ts'
-import { changeKey } from '../../../src/shared/identity/key-limits.ts'
-import { findKey } from '../../../src/shared/identity/shown-key.ts'
 import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
@@ -71,27 +69,6 @@ describe('the sweep of old call records', () => {
     await sweepAll(1)
     expect(await money()).to.deep.equal(before)
     await expectBooksToBalance(db)
-  })
-
-  it('leaves what was used of a budget as it was', async () => {
-    const { keyId } = accounts[0]!
-    await changeKey(db, keyId, { budget: { credits: 1_000_000, period: 'total' } })
-    // As if it had been set before the history that was loaded.
-    await db('budgets').where({ key_id: keyId }).update({ created_at: '-infinity' })
-    await db.raw(
-      `INSERT INTO budget_windows (budget_id, starts_at, used)
-       SELECT b.id, '-infinity', sum(c.credits + c.credits_uncollected)
-       FROM budgets b JOIN calls c ON c.key_id = b.key_id WHERE b.key_id = ? GROUP BY b.id`,
-      [keyId],
-    )
-    const used = async (): Promise<number> => (await findKey(db, keyId))!.budget!.used
-    const before = await used()
-    expect(before).to.be.greaterThan(1000)
-    await sweepAll(1)
-    expect(await used()).to.equal(before)
-    await expectBooksToBalance(db)
-    // The history that is loaded for other tests goes past it.
-    await changeKey(db, keyId, { budget: null })
   })
 
   it('deletes at most the given number at a time, the oldest first', async () => {

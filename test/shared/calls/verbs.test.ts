@@ -72,14 +72,6 @@ describe('the verbs of a call', () => {
       expect(await outstandingOf(db, account.id)).to.equal(1)
     })
 
-    it('charges an id once that is opened many times at the same moment', async () => {
-      const account = await anAccount(db, 100)
-      const order = anOrder(account, 40)
-      const many = await Promise.all(Array.from({ length: 10 }, () => calls.open(order)))
-      expect(many.map(wordOf)).to.deep.equal(Array(10).fill('opened'))
-      expect(await balanceOf(db, account.id)).to.equal(60)
-    })
-
     it('answers a known idempotency key with the call that has it, and charges nothing', async () => {
       const account = await anAccount(db, 100)
       const more = { idempotency: { key: 'k', seconds: 60 }, requestHash: '00'.repeat(32) }

@@ -331,20 +331,11 @@ describe('the catalogue', () => {
     expect(models.get('video')).to.deep.include({ durations: { min: 1, max: 10, step: 0.1 } })
   })
 
-  const OWN = ['APP_SECRET', 'STRIPE_SECRET_KEY', 'DATABASE_URL', 'AWS_SECRET_ACCESS_KEY', 'PGPASSWORD', 'NODE_OPTIONS']
-  for (const apiKeyEnv of [
-    ...OWN,
-    'https_proxy',
-    'PATH',
-    'HOME',
-    'HEROKU_POSTGRESQL_BLUE_URL',
-    '__proto__',
-    'toString',
-  ]) {
-    it(`refuses ${apiKeyEnv} as the variable of an upstream's key`, () =>
+  it("refuses a variable of its own as that of an upstream's key", () => {
+    for (const apiKeyEnv of ['APP_SECRET', 'https_proxy', '__proto__'])
       expect(faultsOf({ upstreams: { one: { ...upstreams.one, apiKeyEnv } }, models: [] })).to.have.nested.property(
         '[0].path',
         'upstreams.one.apiKeyEnv',
-      ))
-  }
+      )
+  })
 })

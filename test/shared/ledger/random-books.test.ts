@@ -152,49 +152,6 @@ describe('the books under any sequence of movements', () => {
         .first<{ credits: number; uncollected: number }>('credits', 'credits_uncollected as uncollected')
     }
   })
-
-  it('never go below zero or lose a credit when several processes do everything at once', async function () {
-    const processes = Array.from({ length: 3 }, () => verbs(db))
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
-        const account = await anAccount(db, [{ amount: 50, days: 2 }, { amount: 50 }])
-        const ids: CallId[] = []
-        await Promise.all(
-          steps.map(async (one, at) => {
-            const calls = processes[at % processes.length]!
-            const call = 'call' in one ? ids[one.call % Math.max(1, ids.length)] : undefined
-            if (one.do === 'open') {
-              const order = anOrder(account, one.amount)
-              ids.push(order.id)
-              await calls.open(order)
-            } else if (one.do === 'settle' && call) await calls.settle(call, 'image', aResult(one.cost))
-            else if (one.do === 'refund' && call) await calls.refund(call, failure)
-            else if (one.do === 'grant')
-              await aGrant(db, account.id, { amount: one.amount, ...(one.days !== null && { days: one.days }) })
-            else if (one.do === 'deduct') await take(account, one)
-            else if (one.do === 'expire')
-              await letExpire(db, account.grants[one.grant % 2]!).then(() => expireGrants(db, 100))
-          }),
-        )
-        const {
-          rows: [sums],
-        } = await db.raw<{ rows: { credits: number }[] }>(
-          `
-        SELECT u.credits, (SELECT sum(remaining)::bigint FROM grants WHERE account_id = u.id) AS grants,
-          (SELECT sum(amount)::bigint FROM ledger_entries WHERE account_id = u.id) AS entries,
-          (SELECT sum(amount)::bigint FROM grants WHERE account_id = u.id)
-            - (SELECT coalesce(sum(credits), 0)::bigint FROM calls WHERE account_id = u.id)
-            + (SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entries
-               WHERE account_id = u.id AND kind IN ('expiry', 'collection', 'adjustment'))
-            AS granted_less_paid_less_expired_less_taken
-        FROM accounts u WHERE u.id = ?`,
-          [account.id],
-        )
-        expect(new Set(Object.values(sums!)).size, JSON.stringify(sums)).to.equal(1)
-      }),
-      { numRuns: 15 },
-    )
-  })
 })
 
 const sum = (numbers: number[]): number => numbers.reduce((total, one) => total + one, 0)

@@ -3,7 +3,7 @@ import type { Obstacle } from '../../../src/shared/operators/changes.ts'
 import { deleteAccount } from '../../../src/shared/operators/changes.ts'
 import { dueForgetting, forgetCustomer, undecidedPayments } from '../../../src/shared/payments/forgetting.ts'
 import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
-import { dropCard, saveCustomer } from '../../../src/shared/payments/customers.ts'
+import { dropCard } from '../../../src/shared/payments/customers.ts'
 import { billingOf, changeSettings } from '../../../src/shared/payments/settings.ts'
 import { processDueOrder } from '../../../src/shared/payments/due-orders.ts'
 import { anAccount, balanceOf, proveAddress } from '../../../scripts/harness/factories.ts'
@@ -147,13 +147,6 @@ describe('customers, cards and unpaid orders', () => {
       expect(new Set(made.map(({ row }) => row.customer))).to.have.lengthOf(1)
     })
 
-    it('are made anew at another account of the provider, as on a system with a copy of the database', async () => {
-      await fixture.buy(account.id, undefined, true)
-      const { row } = await startCheckout(withKey('sk_test_another'), account.id, PACK)
-      expect(row).to.include({ status: 'open' })
-      expect((await billingOf(db, account.id, false)).card).to.equal(null)
-    })
-
     it('are no reason to say that the provider is away, nor is any other refusal', async () => {
       await fixture.buy(account.id)
       const refusalOf = async (terms: typeof PACK) =>
@@ -240,17 +233,6 @@ describe('customers, cards and unpaid orders', () => {
       await fixture.stripe.fault('*', '503')
       await cancelUnpaid(fixture.deps, account.id)
       expect(await findPayment(db, row.id)).to.include({ status: 'open', page: row.page })
-    })
-  })
-
-  describe('the customer of an account at the provider', () => {
-    it('is kept once, however many first orders of an account ask for it at once', async () => {
-      for (let round = 0; round < 5; round++) {
-        const { id } = await anAccount(db)
-        const asked = Array.from({ length: 8 }, () => saveCustomer(db, id, `cus_${id}`, false))
-        expect(new Set(await Promise.all(asked))).to.deep.equal(new Set([`cus_${id}`]))
-        expect(await saveCustomer(db, id, 'cus_other', false)).to.equal(`cus_${id}`)
-      }
     })
   })
 })

@@ -45,24 +45,4 @@ describe('a chat that ends by itself', () => {
     await failureOf(readJson({ type: 'message', content: [], stop_reason: 'end_turn' }, 'W', 'anthropic'))
     await failureOf(readJson({ choices: [], usage: { prompt_tokens: 9, completion_tokens: 0, total_tokens: 9 } }, 'W'))
   })
-
-  it('is charged for reasoning that is counted separately, and for its words if nothing is reported', async () => {
-    for (const way of ['W', 'S'] as const) {
-      expect((await read('[usage 41 104] [reasoning 266]', way)).tokens).to.include({ input: 41, output: 370 })
-      const unreported = await read('[answer Hello from the mock upstream.] [no-usage]', way)
-      expect(unreported.tokens.output, 'not for the JSON around them').to.equal(10)
-    }
-  })
-
-  it('is answered if JSON arrives in place of a stream', async () => {
-    const tool_calls = [{ id: 't', type: 'function', function: { name: 'f', arguments: '{}' } }]
-    const message = { role: 'assistant', content: 'Hello', tool_calls }
-    const choice = { index: 0, finish_reason: 'tool_calls', message }
-    const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }
-    for (const way of ['R', 'S'] as const) {
-      const got = await readJson({ id: 'c', created: 1, model: 'm', usage, choices: [choice] }, way)
-      expect(choiceIn(got)).to.deep.equal(choice)
-      expect(got.tokens).to.include({ input: 3, output: 4 })
-    }
-  })
 })

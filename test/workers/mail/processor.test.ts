@@ -51,23 +51,6 @@ describe('the mail worker', () => {
     mailCommands.find((command) => command.usage.startsWith(usage))!.run(web.db, args, options)
 
   describe('delivers', () => {
-    it('a mail once, however often it is enqueued, and by however many workers', async () => {
-      const { email } = await aPerson(web)
-      const { id } = await rowOf(email)
-      await during(() =>
-        during(async () => {
-          for (let count = 0; count < 20; count += 1) await queues.queues.queue('mail').add('mail', { mailId: id })
-          await sent(email)
-          await until(
-            'all jobs have run',
-            async () => (await queues.queues.queue('mail').getJobCounts('wait', 'active', 'prioritized')).wait === 0,
-          )
-        }),
-      )
-      expect(mailbox.received.filter(({ to }) => to.includes(email))).to.have.length(1)
-      expect((await rowOf(email)).tries).to.equal(1)
-    })
-
     it('a mail once the server is back, with the same link and Message-ID in all attempts', async () => {
       const down = await startMailbox()
       const port = Number(new URL(down.url).port)
@@ -135,24 +118,6 @@ describe('the mail worker', () => {
       expect(await enqueueDueMails({ db: web.db, queues: queues.queues }, 0)).to.be.at.least(1)
       await during(async () => void (await mailbox.of(email)))
     })
-
-    it('mails that waited for their next attempt when Redis was flushed, by the sweep', async () => {
-      const { email } = await aPerson(web)
-      mailbox.refuse({ at: 'RCPT', code: 451, text: 'later' })
-      await during(
-        async () => {
-          await until(
-            'the first try has failed',
-            async () => (await rowOf(email)).status === 'queued' && (await rowOf(email)).tries === 1,
-          )
-          await queues.redis.flushdb()
-          await web.db('mails').where({ recipient: email }).update({ next_try_at: web.db.fn.now() })
-          await enqueueDueMails({ db: web.db, queues: queues.queues }, 0)
-          await mailbox.of(email)
-        },
-        { pauseMs: () => 600_000 },
-      )
-    })
   })
 
   describe('gives up', () => {
@@ -166,13 +131,6 @@ describe('the mail worker', () => {
       const { id } = await rowOf(person.email)
       return { ...person, mail: `mail_${id.replaceAll('-', '')}` }
     }
-
-    it('a mail whose recipient the server refuses permanently, after 5 attempts', async () => {
-      const { email } = await aDeadLetter()
-      const row = await rowOf(email)
-      expect([row.status, row.tries]).to.deep.equal(['dead', 5])
-      expect(row.note).to.contain('550').and.to.contain('no such mailbox')
-    })
 
     it('with a dead letter that operators can list, and retry with its link', async () => {
       const { email, mail } = await aDeadLetter()

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
-import { AnswerTooLong } from '../../../src/workers/upstreams/adapter.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { ChatAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import {
@@ -13,10 +12,9 @@ import {
   HASTY,
   promptOf,
   routeTo,
-  startWorld,
+  useWorld,
   textOf,
 } from './sandbox-upstreams.ts'
-import type { World } from './sandbox-upstreams.ts'
 
 const PROTOCOLS: Protocol[] = ['openai', 'anthropic', 'responses', 'openrouter']
 
@@ -48,14 +46,11 @@ const OUTCOMES: [words: string, whole: FailureKind | null, streamed: FailureKind
 
 for (const protocol of PROTOCOLS) {
   describe(`chat over ${protocol}`, () => {
-    let world: World
+    const world = useWorld()
     let chat: ChatAdapter
-
-    before(async () => {
-      world = await startWorld()
+    before(() => {
       chat = world.upstreams.adapterOf(protocol).chat!
     })
-    after(() => world.close())
 
     it("returns the whole answer in OpenAI's form, with the real usage", async () => {
       const asked = Math.floor(Date.now() / 1000)
@@ -98,18 +93,6 @@ for (const protocol of PROTOCOLS) {
         expect((failed as { kind?: string } | null)?.kind ?? null, 'whole').to.equal(whole)
       })
     }
-
-    it('keeps what fits of an answer that is too long', async () => {
-      const { answer, usage, isCut } = await chat.chat(chatOf('[big 5]'), world.context(protocol))
-      expect([isCut, usage]).to.deep.equal([true, null])
-      expect(choiceOf({ answer, usage }).finish_reason).to.equal('length')
-      expect(choiceOf({ answer, usage }).message.content!.length).to.be.within(4_190_000, 4_194_304)
-      const { events, error } = await drained((take) =>
-        chat.streamChat(chatOf('[big 17]'), world.context(protocol), take),
-      )
-      expect(error).to.be.instanceOf(AnswerTooLong)
-      expect(textOf(events).length).to.be.above(15_000_000)
-    })
 
     for (const words of ['[error-after 2]', '[reset-after 2]']) {
       it(`fails after the chunks so far when the stream ends by ${words}`, async () => {
@@ -164,11 +147,7 @@ for (const protocol of PROTOCOLS) {
 }
 
 describe('chat with a silent upstream', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld({ timeouts: HASTY })
-  })
-  after(() => world.close())
+  const world = useWorld({ timeouts: HASTY })
 
   it('times out before the headers, within the body and within a stream', async () => {
     const failures = await Promise.all(

@@ -1,17 +1,14 @@
 import { expect } from 'chai'
 import type { EmbeddingRequest } from '../../../src/shared/requests/embeddings.ts'
 import type { EmbeddingAdapter } from '../../../src/workers/upstreams/adapter.ts'
-import { FAILURES, HASTY, failureOf, promptOf, startWorld } from './sandbox-upstreams.ts'
-import type { World } from './sandbox-upstreams.ts'
+import { FAILURES, HASTY, failureOf, promptOf, startWorld, useWorld } from './sandbox-upstreams.ts'
 
 describe('embeddings over openai', () => {
-  let world: World
+  const world = useWorld()
   let embed: EmbeddingAdapter
-  before(async () => {
-    world = await startWorld()
+  before(() => {
     embed = world.upstreams.adapterOf('openai').embedding!
   })
-  after(() => world.close())
 
   const asking = (input: EmbeddingRequest['input'], more: object = {}): EmbeddingRequest => ({
     input,

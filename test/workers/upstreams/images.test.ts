@@ -2,21 +2,19 @@ import { expect } from 'chai'
 import type { MediaRequest } from '../../../src/shared/requests/requests.ts'
 import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
 import type { DirectMediaAdapter } from '../../../src/workers/upstreams/adapter.ts'
-import { FAILURES, failureOf, HASTY, promptOf, startWorld, uploading } from './sandbox-upstreams.ts'
+import { FAILURES, failureOf, HASTY, promptOf, startWorld, useWorld, uploading } from './sandbox-upstreams.ts'
 import { PIXEL, PIXEL_URI } from '../../support/pixel.ts'
-import type { RouteChanges, World } from './sandbox-upstreams.ts'
+import type { RouteChanges } from './sandbox-upstreams.ts'
 
 const PNG = '89504e470d0a1a0a'
 
 for (const protocol of ['openai', 'openrouter'] satisfies Protocol[]) {
   describe(`images over ${protocol}`, () => {
-    let world: World
+    const world = useWorld()
     let image: DirectMediaAdapter
-    before(async () => {
-      world = await startWorld()
+    before(() => {
       image = world.upstreams.adapterOf(protocol).image as DirectMediaAdapter
     })
-    after(() => world.close())
 
     it('returns the bytes of the image', async () => {
       const [source] = (await image.generate({ prompt: promptOf('a cat') }, world.context(protocol))).files
@@ -39,11 +37,7 @@ for (const protocol of ['openai', 'openrouter'] satisfies Protocol[]) {
 }
 
 describe('an image request to OpenAI', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld()
-  })
-  after(() => world.close())
+  const world = useWorld()
 
   const sent = async (request: Omit<MediaRequest, 'prompt'>, changes?: RouteChanges) => {
     const prompt = promptOf('sent')

@@ -128,6 +128,16 @@ export async function startWorld(deps: Partial<UpstreamDeps> = {}): Promise<Worl
   }
 }
 
+/** The world of a suite. */
+export function useWorld(deps?: Partial<UpstreamDeps>): World {
+  const world = {} as World
+  before(async () => {
+    Object.assign(world, await startWorld(deps))
+  })
+  after(() => world.close())
+  return world
+}
+
 /** A chat request with this last message of the user. */
 export const chatOf = (content: unknown, more: Partial<ChatRequest> = {}): ChatRequest => ({
   messages: [{ role: 'user', content }],

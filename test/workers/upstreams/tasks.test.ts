@@ -9,11 +9,11 @@ import type {
   UpstreamContext,
 } from '../../../src/workers/upstreams/adapter.ts'
 import { pauseAfter } from '../../../src/workers/upstreams/tasks/engine.ts'
-import { contextOf, failureOf, HASTY, promptOf, routeTo, startWorld, uploading } from './sandbox-upstreams.ts'
+import { contextOf, failureOf, HASTY, promptOf, routeTo, startWorld, useWorld, uploading } from './sandbox-upstreams.ts'
 import { PIXEL_URI } from '../../support/pixel.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { serve } from '../fetching/servers.ts'
-import type { RouteChanges, World } from './sandbox-upstreams.ts'
+import type { RouteChanges } from './sandbox-upstreams.ts'
 
 type Kind = [protocol: Protocol, modality: 'image' | 'video', model: string]
 
@@ -55,15 +55,13 @@ async function endOf(
 
 for (const [protocol, modality, model] of KINDS) {
   describe(`${modality} tasks over ${protocol}`, () => {
-    let world: World
+    const world = useWorld()
     let tasks: TaskMediaAdapter
     let context: UpstreamContext
-    before(async () => {
-      world = await startWorld()
+    before(() => {
       tasks = world.upstreams.adapterOf(protocol)[modality] as TaskMediaAdapter
       context = world.context(protocol, { model })
     })
-    after(() => world.close())
 
     const run = async (words: string) => endOf(tasks, await tasks.submit({ prompt: promptOf(words) }, context), context)
 
@@ -158,11 +156,7 @@ describe('the pace of polls', () => {
 })
 
 describe('what is submitted', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld()
-  })
-  after(() => world.close())
+  const world = useWorld()
 
   const sent = async (
     [protocol, modality, model]: Kind,

@@ -1,15 +1,10 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import type { DirectMediaAdapter } from '../../../src/workers/upstreams/adapter.ts'
-import { promptOf, startWorld } from './sandbox-upstreams.ts'
-import type { World } from './sandbox-upstreams.ts'
+import { promptOf, useWorld } from './sandbox-upstreams.ts'
 
 describe('the name of an end user, longer than upstreams take', () => {
-  let world: World
-  before(async () => {
-    world = await startWorld()
-  })
-  after(() => world.close())
+  const world = useWorld()
 
   const user = 'u'.repeat(65)
   const asked: Record<string, (text: string) => Promise<unknown>> = {
