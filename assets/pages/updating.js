@@ -1,6 +1,6 @@
 /*
  * While a release replaces another one, a process of the older one may be asked for files that only the newer one has.
- * Until a document has loaded, one whose script or style failed says so and is loaded again. Its own name never
+ * Until a document is shown, one whose script, style or texts failed says so and is loaded again. Its own name never
  * changes, so that both releases have it.
  */
 const KEY = 'tollgate.reloads'
@@ -12,8 +12,26 @@ addEventListener('error', onFailure, true)
 addEventListener('load', () => {
   removeEventListener('error', onFailure, true)
   if (hasFailed) tryAgain(reloads())
-  else remember(0)
+  else whenShown(() => remember(0))
 })
+
+/* Vite's event for a file that a script waits for. The first is the texts; a page says itself that it cannot come. */
+addEventListener('vite:preloadError', () => {
+  if (!hasFailed && !isShown()) tryAgain(reloads())
+})
+
+function isShown() {
+  return document.getElementById('console').hasChildNodes()
+}
+
+function whenShown(then) {
+  if (isShown()) return then()
+  const observer = new MutationObserver(() => {
+    observer.disconnect()
+    then()
+  })
+  observer.observe(document.getElementById('console'), { childList: true })
+}
 
 function onFailure({ target }) {
   if (target instanceof HTMLScriptElement || (target instanceof HTMLLinkElement && target.rel === 'stylesheet'))
@@ -21,13 +39,15 @@ function onFailure({ target }) {
 }
 
 function tryAgain(tries) {
+  hasFailed = true
   const isOver = tries >= PAUSES_MS.length || !remember(tries + 1)
   const said = document.createElement('p')
   said.setAttribute('role', 'status')
   said.textContent = isOver
     ? 'The console cannot be loaded right now. Reload this page in a moment.'
     : 'The console is being updated. This page reloads by itself.'
-  document.getElementById('console').replaceChildren(said)
+  // Without its place the console shows nothing, however late its scripts come.
+  document.getElementById('console').replaceWith(said)
   if (isOver) remember(0)
   else setTimeout(() => location.reload(), PAUSES_MS[tries])
 }

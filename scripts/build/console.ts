@@ -7,18 +7,16 @@ import type { InlineConfig, Plugin } from 'vite'
 import { filesIn, root } from '../folders.ts'
 import { withLock } from '../services/lock.ts'
 import { readIfThere } from '../services/secrets.ts'
+import type { Language } from '../../src/shared/terms/languages.ts'
 
-/**
- * What the scripts of the first page may weigh together, in bytes of gzip, in any language. Other pages are fetched
- * when opened.
- */
+/** What the scripts of the first page may weigh together for a reader, in bytes of gzip. Others are fetched later. */
 const MAX_SCRIPT_BYTES = 110_000
 
-/** What all scripts of a reader of English may weigh together, in bytes of gzip: other languages are not fetched. */
+/** What all scripts of a reader may weigh together, in bytes of gzip. */
 const MAX_ALL_BYTES = 160_000
 
-/** The texts in another language than English, which its readers fetch before the first page. */
-const isLanguage = (path: string): boolean => /\/chinese-[\w-]+\.js$/.test(path)
+/** The files of texts, by language. A reader fetches one of them, before the first page. */
+const TEXTS: Record<Language, RegExp> = { en: /\/english-[\w-]+\.js$/, 'zh-CN': /\/chinese-[\w-]+\.js$/ }
 
 /** What so many pages share is one file: a file for each combination of pages would be many requests. */
 const SHARED_BY = 4
@@ -48,15 +46,7 @@ export async function buildConsole(): Promise<void> {
   mkdirSync(dist, { recursive: true })
   await bundle(next)
   await compressAll(next)
-  const scripts = filesIn(next).filter((path) => path.endsWith('.js'))
-  const language = gzippedBytes(scripts.filter(isLanguage))
-  if (language === 0) throw new Error('the texts in Chinese are no file of their own: readers of English fetch them')
-  const bytes = firstPageBytes(next) + language
-  const all = gzippedBytes(scripts) - language
-  if (bytes > MAX_SCRIPT_BYTES)
-    throw new Error(`the console's first page has ${bytes} bytes of JavaScript gzipped, of at most ${MAX_SCRIPT_BYTES}`)
-  if (all > MAX_ALL_BYTES)
-    throw new Error(`the console has ${all} bytes of JavaScript gzipped, of at most ${MAX_ALL_BYTES}`)
+  const sizes = checkedSizes(next)
   rmSync(old, { recursive: true, force: true })
   try {
     renameSync(done, old)
@@ -66,13 +56,29 @@ export async function buildConsole(): Promise<void> {
   writeFileSync(join(next, '.built'), fingerprint())
   renameSync(next, done)
   rmSync(old, { recursive: true, force: true })
-  const sizes = [bytes - language, language, MAX_SCRIPT_BYTES, all, MAX_ALL_BYTES]
-  const [size, ofLanguage, most, allSize, mostOfAll] = sizes.map((count) => `${(count / 1000).toFixed(1)} kB`)
   // Not to standard output: a command that builds first prints JSON there.
-  console.error(
-    `console: ${size} of JavaScript gzipped for the first page, ${ofLanguage} more in Chinese, of at most ${most};`,
-  )
-  console.error(`  ${allSize} for all pages, of at most ${mostOfAll}`)
+  for (const line of sizes) console.error(line)
+}
+
+/**
+ * The sizes of a build in words, a line for each language.
+ * @throws Error where a language is too large for its readers, or is not a file of its own
+ */
+function checkedSizes(folder: string): string[] {
+  const scripts = filesIn(folder).filter((path) => path.endsWith('.js'))
+  const others = gzippedBytes(scripts.filter((path) => !Object.values(TEXTS).some((texts) => texts.test(path))))
+  const first = firstPageBytes(folder)
+  return Object.entries(TEXTS).map(([language, pattern]) => {
+    const texts = gzippedBytes(scripts.filter((path) => pattern.test(path)))
+    if (texts === 0) throw new Error(`the texts of ${language} are no file of their own`)
+    const sizes = [first + texts, MAX_SCRIPT_BYTES, others + texts, MAX_ALL_BYTES] as const
+    const [size, most, all, mostOfAll] = sizes.map((bytes) => `${(bytes / 1000).toFixed(1)} kB`)
+    const line =
+      `console in ${language}: ${size} of JavaScript gzipped for the first page, of at most ${most}; ` +
+      `${all} for all pages, of at most ${mostOfAll}`
+    if (sizes[0] > sizes[1] || sizes[2] > sizes[3]) throw new Error(line)
+    return line
+  })
 }
 
 /** Builds the console if its sources have changed: for tests and tools, which run without the rest of the build. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { ensureConsole } from '../build/console.ts'
 import { freePort } from '../services/ports.ts'
 import { findUserByEmail } from '../../src/shared/identity/users.ts'
+import type { Language } from '../../src/shared/terms/languages.ts'
 import type { AccountId } from '../../src/shared/platform/ids.ts'
 import { newId } from '../../src/shared/platform/ids.ts'
 import { setAccountRole } from '../../src/shared/operators/changes.ts'
@@ -17,8 +18,12 @@ type Change = Parameters<typeof startGateway>[1]
 
 export const PASSWORD = 'correct horse 1'
 
-/** What a registered user is given: credits, the role of an operator. */
-export type PersonOptions = { credits?: number | undefined; admin?: boolean | undefined }
+/** What a registered user is given: credits, the role of an operator, a language. */
+export type PersonOptions = {
+  credits?: number | undefined
+  admin?: boolean | undefined
+  language?: Language | undefined
+}
 
 /** The console with all that is behind it: web, worker, mail, sandbox. Its public address is the one it listens on. */
 export type ConsoleGateway = Gateway & {
@@ -37,8 +42,9 @@ export async function startConsoleGateway(settings: Settings = {}, change?: Chan
   const { db, url, config } = gateway
   return {
     ...gateway,
-    person: async (email, { credits = 0, admin = false } = {}) => {
+    person: async (email, { credits = 0, admin = false, language = 'en' } = {}) => {
       const { json } = await send('POST', `${url}/api/auth/register`, {
+        headers: { 'accept-language': language },
         body: { email, password: PASSWORD, displayName: 'Ada Lovelace' },
       })
       const { account_id: id } = (await findUserByEmail(db, email))!

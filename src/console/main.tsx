@@ -37,10 +37,13 @@ const OURS = new RegExp(`^/(?:$|\\?|#|(?:${PAGES.join('|')})(?:[/?#]|$))`)
 
 document.documentElement.lang = language
 
-render(
-  <LocationProvider scope={OURS}>
-    <BannerBar />
-    <App />
-  </LocationProvider>,
-  document.getElementById('console')!,
-)
+/** Its place is gone where a file of the document could not be loaded (/pages/updating.js). */
+const place = document.getElementById('console')
+if (place)
+  render(
+    <LocationProvider scope={OURS}>
+      <BannerBar />
+      <App />
+    </LocationProvider>,
+    place,
+  )

@@ -19,6 +19,7 @@ import {
 } from '../../scripts/harness/calling.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { consoleWithPages } from './support/pages.ts'
+import { EACH_LANGUAGE, plain, readsWell } from './support/untranslated.ts'
 import { PHONE, looksGood } from './support/visit.ts'
 
 const SETTINGS = { PUBLIC_CATALOGUE: 'on', WEBHOOK_ALLOW_PRIVATE: 'on' }
@@ -47,21 +48,41 @@ describe('the first hour with the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Your address is verified' }).waitFor()
   })
 
-  it('shows operators what failed at one upstream before another served a call', async () => {
-    const account = await gateway.customer('unlucky@example.com', 1000)
-    const moved = await image(gateway, { key: account.secret }, prompted(), { model: 'fallback-image' })
-    expect(moved.status).to.equal(200)
-    const { page, open } = await gateway.signedIn('why@example.com', { admin: true })
-    const attempts = page.getByTestId('attempts').locator('tbody tr')
-    await open(`/operator/calls/${moved.headers.get('x-call-id')}`, 'Calls')
-    await attempts.filter({ hasText: 'unreachable' }).first().getByText('no answer').waitFor()
-    await attempts.last().getByText('HTTP 200').waitFor()
-    await looksGood(page)
-    // Figures of calls may be ten seconds old: no test before this one has read them.
-    await open('/operator/upstreams', 'Upstreams')
-    await page.getByTestId('failures').locator('tbody a').first().click()
-    await page.getByTestId('attempts').waitFor()
-  })
+  for (const { t, reader } of EACH_LANGUAGE) {
+    it(`shows operators in ${reader.language} what failed at one upstream before another served a call`, async () => {
+      const { secret: key } = await gateway.customer(`unlucky-${reader.language}@example.com`, 1000)
+      const moved = await image(gateway, { key }, prompted(), { model: 'fallback-image' })
+      expect(moved.status).to.equal(200)
+      const { page, open } = await gateway.signedIn(`why-${reader.language}@example.com`, { admin: true, ...reader })
+      const attempts = page.getByTestId('attempts').locator('tbody tr')
+      await open(`/operator/calls/${moved.headers.get('x-call-id')}`, t.frame.page.calls)
+      await attempts.filter({ hasText: 'unreachable' }).first().getByText(t.operator.noAnswer).waitFor()
+      await attempts.last().getByText('HTTP 200').waitFor()
+      await readsWell(page, t)
+      // Figures of calls may be ten seconds old: no test before these has read them.
+      await open('/operator/upstreams', t.frame.operators.upstreams)
+      await page.getByTestId('failures').locator('tbody a').first().click()
+      await page.getByTestId('attempts').waitFor()
+      await readsWell(page, t)
+    })
+
+    it(`explains in ${reader.language} why a webhook is not taken, and since when`, async () => {
+      const { page, open } = await gateway.signedIn(`hooked-${reader.language}@example.com`, reader)
+      await open('/webhooks', t.frame.page.webhooks)
+      await page.getByRole('button', { name: t.webhooks.new }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel(t.webhooks.address).fill(NOWHERE)
+      await dialog.getByRole('button', { name: t.webhooks.create }).click()
+      await dialog.getByRole('button', { name: t.frame.done }).click()
+      await page.getByRole('link', { name: NOWHERE }).click()
+      await page.getByRole('button', { name: t.webhooks.test }).click()
+      const deliveries = page.getByRole('region', { name: t.webhooks.deliveries })
+      await deliveries.getByText(t.webhooks.notes.unreachable).waitFor()
+      await page.reload()
+      await page.getByText(plain(t.webhooks.failingSince(''))).waitFor()
+      await readsWell(page, t)
+    })
+  }
 
   it('leads an operator from the checklist, by Ctrl K, to a new upstream, whose key is missing', async () => {
     const { page, open } = await gateway.signedIn('first@example.com', { admin: true })
@@ -131,52 +152,44 @@ describe('the first hour with the console', () => {
     await row.getByText(/^HTTP 200 in .*: the upstream accepts the key/).waitFor()
   })
 
-  it('explains why a webhook is not taken, and since when', async () => {
-    const { page, open } = await gateway.signedIn('hooked@example.com')
-    await open('/webhooks', 'Webhooks')
-    await page.getByRole('button', { name: 'New webhook' }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Address').fill(NOWHERE)
-    await dialog.getByRole('button', { name: 'Create webhook' }).click()
-    await dialog.getByRole('button', { name: 'Done' }).click()
-    await page.getByRole('link', { name: NOWHERE }).click()
-    await page.getByRole('button', { name: 'Send test event' }).click()
-    await page.getByRole('region', { name: 'Deliveries' }).getByText('no connection').waitFor()
-    await page.reload()
-    await page.getByText('Failing since').waitFor()
-    await looksGood(page)
-  })
+  /** What a kind of call is charged for: the lines of its receipt, each with a million of its units' price or one's. */
+  const CHARGED = [
+    [CHAT, chatBody('hello'), ['input', 'token', '1,000'], ['output', 'token', '3,000']],
+    [IMAGES, imageBody('a fox'), ['image', 'picture', '40']],
+    [EMBEDDINGS, { model: 'sandbox-embedding', input: 'a fox' }, ['input', 'token', '100,000']],
+    [RERANK, { model: 'sandbox-rerank', query: 'a', documents: ['b', 'c'] }, ['rerank', 'search', '2']],
+    [SPEECH, { model: 'sandbox-speech', input: 'eight co', voice: 'alloy' }, ['speech', 'character', '1,500,000']],
+  ] as const
+
   it('shows what calls were charged for, by the prices that applied, after these have changed', async () => {
-    const { secret } = await gateway.customer('receipts@example.com', 1000)
-    const calls: (readonly [path: string, body: object, receipt: RegExp])[] = [
-      [CHAT, chatBody('hello'), /Input\s+\d+ tokens × 1,000 per 1M[^]*Output\s+\d+ tokens × 3,000 per 1M/],
-      [IMAGES, imageBody('a fox'), /Images\s+1 picture × 40\s+40\s/],
-      [EMBEDDINGS, { model: 'sandbox-embedding', input: 'a fox' }, /Input\s+\d+ tokens? × 100,000 per 1M/],
-      [RERANK, { model: 'sandbox-rerank', query: 'a', documents: ['b', 'c'] }, /Ranking\s+1 search × 2\s+2\s/],
-      [
-        SPEECH,
-        { model: 'sandbox-speech', input: 'eight co', voice: 'alloy' },
-        /8 characters × 1,500,000 per 1M\s+12\s/,
-      ],
-    ]
+    const email = 'receipts@example.com'
+    const { secret } = await gateway.customer(email, 1000)
     const made = await Promise.all(
-      calls.map(async ([path, body, receipt]) => {
+      CHARGED.map(async ([path, body, ...lines]) => {
         const reply = await post(`${gateway.url}${path}`, secret, body)
         expect(reply.status, `${path} ${reply.text}`).to.equal(200)
-        return { id: publicId('call', callOf(reply)), receipt }
+        return { id: publicId('call', callOf(reply)), lines }
       }),
     )
     const dearer = structuredClone((await readVersion(gateway.db, 'newest'))!.content) as Catalogue
     for (const model of dearer.models) if (model['credits'] === 40) model['credits'] = 80
     const applied = { content: dearer, source: 'command', operator: null, note: null, expect: null } as const
     expect((await applyCatalogue(gateway.db, applied)).is).to.equal('applied')
-    const { page, open } = await gateway.signedIn('receipts@example.com', { viewport: PHONE })
-    for (const { id, receipt } of made) {
-      await open(`/calls/${id}`, 'Calls')
-      const shown = page.getByTestId('receipt')
-      await shown.getByText(/ held, paid by Purchase/).waitFor()
-      expect(await shown.innerText()).to.match(receipt)
+    for (const { t, reader } of EACH_LANGUAGE) {
+      await gateway.db('users').where({ email }).update({ language: reader.language })
+      const { page, open } = await gateway.signedIn(email, { viewport: PHONE, locale: reader.locale })
+      const { whats, counted, perMillion, paidBy } = t.calls.receipt
+      for (const { id, lines } of made) {
+        await open(`/calls/${id}`, t.frame.page.calls)
+        const shown = page.getByTestId('receipt')
+        await shown.getByText(paidBy(t.words.origins.purchase)).waitFor()
+        for (const [what, unit, price] of lines) {
+          const forms = [true, false].map((isOne) => counted('\\d+', isOne, unit))
+          const terms = forms.flatMap((count) => [`${count} × ${price}\\s`, perMillion(count, price)])
+          expect(await shown.innerText()).to.match(new RegExp(`${whats[what]}\\s+(?:${terms.join('|')})`))
+        }
+      }
+      await readsWell(page, t)
     }
-    await looksGood(page)
   })
 })

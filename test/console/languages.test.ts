@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import type { Page } from 'playwright-core'
 import { PASSWORD } from '../../scripts/harness/console-gateway.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { findUserByEmail } from '../../src/shared/identity/users.ts'
@@ -10,47 +9,9 @@ import { english } from '../../src/console/language/english.ts'
 import { INSIDE, OUTSIDE, liveIn, settled } from './support/every-page.ts'
 import type { LivedIn } from './support/every-page.ts'
 import { consoleWithPages } from './support/pages.ts'
+import { readsWell, untranslated } from './support/untranslated.ts'
 import type { Visit } from './support/visit.ts'
 import { PHONE, fitsTheScreen, looksGood, seriousFaults } from './support/visit.ts'
-
-/** What both languages write alike: ids, addresses, names of products, units, and what people enter. */
-const ALIKE = new RegExp(
-  [
-    '<[^>]*>|https?://\\S*|/[\\w/-]+|[\\w.+-]*@[\\w.]+|…[\\w-]{4,8}',
-    '[A-Z][A-Z0-9_]{2,}=\\w+|[A-Za-z0-9]+(?:[-_.:…][\\w…*]+)+|[A-Z][A-Z0-9_]{2,}',
-    'Tollgate|API|ID|IP|UTC|GMT|PIN|CSV|JSON|HTTP|POST|URL|curl|Python|JavaScript|[Ww]ebhooks?|[Tt]oken|p\\d\\d|\\d ms',
-    'Ctrl K|Claude|Stripe|Postgres|Codex|English|Chrome|Headless|Linux|Safari|node|web|worker|Authorization|Bearer',
-    'Chat Completions|Messages|Responses|Standard Webhooks|Console playground|Sandbox|sandbox|openai',
-    'anthropic|fal|replicate|openrouter|default|tg_\\w*',
-    'unconfigured|unreachable|US\\$|unknown: .*|[+~-] (?:model|upstream) [^]*|images、POST|command line',
-    'Ada Lovelace|\\b(?:test|laptop|reader|payer|maker|chooser)\\b',
-  ].join('|'),
-  'g',
-)
-
-/** Every text of a page that somebody reads or hears, but for code, what people enter, and documents in English. */
-const TEXTS = `(() => {
-  const NOT_PROSE = 'noscript, script, style, code, textarea, .brand, .initial'
-  const UNREAD = NOT_PROSE + ', [lang=en], .mail, label.check:has([name^=model-])'
-  const found = [document.title.split(' · ')[0]]
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT)
-  while (walker.nextNode()) {
-    const node = walker.currentNode
-    if ((node.parentElement ?? node).closest(UNREAD)) continue
-    if (node.nodeType === Node.TEXT_NODE) found.push(node.data)
-    else {
-      for (const name of ['aria-label', 'placeholder', 'alt']) found.push(node.getAttribute(name) ?? '')
-      if (node.tagName !== 'SPAN' && node.tagName !== 'TIME') found.push(node.title ?? '')
-    }
-  }
-  return found
-})()`
-
-/** The texts of a page that are not in Chinese. */
-async function untranslated(page: Page): Promise<string[]> {
-  const texts = await page.evaluate<string[]>(TEXTS)
-  return texts.filter((text) => /[A-Za-z]{2}/.test(text.replaceAll(ALIKE, '')))
-}
 
 /** The names of all texts of a table that are the same in another one. */
 const same = (one: object, other: object, path = ''): string[] =>
@@ -59,6 +20,9 @@ const same = (one: object, other: object, path = ''): string[] =>
     if (typeof text === 'object') return same(text as object, translated as object, `${path}${name}.`)
     return typeof text === 'string' && text === translated ? [`${path}${name}`] : []
   })
+
+/** A reader in Chinese, and their browser. */
+const IN_CHINESE = { locale: 'zh-CN', language: 'zh-CN' } as const
 
 describe('the languages of the console', () => {
   const gateway = consoleWithPages()
@@ -82,7 +46,7 @@ describe('the languages of the console', () => {
     let lived: LivedIn
     let visited: Visit
     before(async () => {
-      lived = await liveIn(gateway, EMAIL)
+      lived = await liveIn(gateway, EMAIL, 'zh-CN')
       visited = await gateway.longVisit({ locale: 'zh-CN', reducedMotion: 'reduce' })
     })
 
@@ -118,7 +82,7 @@ describe('the languages of the console', () => {
   })
 
   it('translate a new key, its form and its secret, on a phone', async () => {
-    const { page, open, allow } = await gateway.signedIn('maker@example.com', { locale: 'zh-CN', viewport: PHONE })
+    const { page, open, allow } = await gateway.signedIn('maker@example.com', { ...IN_CHINESE, viewport: PHONE })
     allow(/400 .*\/api\/keys$/)
     await open('/keys', '密钥')
     await page.getByRole('button', { name: '新建密钥' }).click()
@@ -143,10 +107,7 @@ describe('the languages of the console', () => {
       const viewport = { width, height: 900 }
       const { page, open } = await gateway.visit({ locale: 'zh-CN', timezoneId: 'UTC', viewport, colorScheme })
       const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
-      const isFine = async (): Promise<void> => {
-        expect(await untranslated(page), page.url()).to.deep.equal([])
-        await looksGood(page)
-      }
+      const isFine = () => readsWell(page, chinese)
       const { entrance, frame, keys, playground, calls } = chinese
       await open('/sign-up', entrance.create)
       await page.getByLabel(entrance.email).fill(email)
@@ -181,7 +142,7 @@ describe('the languages of the console', () => {
 
   it('explain a call and its receipt in Chinese', async () => {
     const email = 'payer@example.com'
-    const { secret } = await gateway.customer(email, 500)
+    const { secret } = await gateway.customer(email, 500, 'zh-CN')
     await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
     const { page, open } = await gateway.signedIn(email, { locale: 'zh-CN', timezoneId: 'UTC' })
     await open('/calls', '调用')
@@ -190,12 +151,11 @@ describe('the languages of the console', () => {
     expect(await untranslated(page)).to.deep.equal([])
     await row.getByRole('link').click()
     await page.getByTestId('receipt').getByText('数量 × 价格').waitFor()
-    expect(await untranslated(page)).to.deep.equal([])
-    await looksGood(page)
+    await readsWell(page, chinese)
   })
 
   it('are chosen in the settings, before that of the browser, until it is followed again', async () => {
-    const { page, open } = await gateway.signedIn('chooser@example.com', { locale: 'zh-CN' })
+    const { page, open } = await gateway.signedIn('chooser@example.com', IN_CHINESE)
     const settings = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
     await open('/settings', '设置')
     await page.getByLabel('语言').selectOption('English')
@@ -204,5 +164,24 @@ describe('the languages of the console', () => {
     await open('/settings', 'Settings')
     await page.getByLabel('Language').selectOption('Match the browser')
     await settings('设置')
+  })
+  it('are those of the account on a device where nothing was chosen, and sort by the same addresses', async () => {
+    const email = 'mover@example.com'
+    const { token } = await gateway.person(email, { language: 'zh-CN' })
+    for (const name of ['b', 'a']) await post(`${gateway.url}/api/keys`, token, { name })
+    const { page, open } = await gateway.signedIn(email)
+    const names = () => page.locator('tbody tr td:first-child').allInnerTexts()
+    await open('/keys', chinese.frame.page.keys)
+    await page.getByRole('button', { name: chinese.keys.columns.name, exact: true }).click()
+    await page.waitForURL(/\?sort-rows=name$/)
+    expect(await names()).to.deep.equal(['a', 'b'])
+    await open('/settings', chinese.frame.page.settings)
+    await page.getByLabel(chinese.settings.appearance.language).selectOption('browser')
+    await page.getByRole('heading', { level: 1, name: english.frame.page.settings }).waitFor()
+    await gateway.db('users').where({ email }).update({ language: 'zh-CN' })
+    await open('/keys?sort-rows=-name', english.frame.page.keys)
+    await page.getByRole('link', { name: english.frame.page.overview }).waitFor()
+    expect(await names()).to.deep.equal(['b', 'a'])
+    expect(await page.evaluate('document.documentElement.lang')).to.equal('en')
   })
 })

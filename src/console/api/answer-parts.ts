@@ -1,6 +1,7 @@
 /**
  * The output of a model in the stored answer of a chat, in any API.
  */
+import { t } from '../language/language.ts'
 import type { Dialect } from './call-forms.ts'
 
 /** A part of an answer. `tool`: a call that the model wants made, with its arguments as JSON. */
@@ -45,7 +46,7 @@ function inChoice({
 function inBlock({ type, text, thinking, name, input, ...rest }: Fields): AnswerPart {
   if (type === 'text') return { is: 'text', text: textOf(text) }
   if (type === 'thinking') return { is: 'thinking', text: textOf(thinking) }
-  if (type === 'redacted_thinking') return { is: 'thinking', text: 'Encrypted by the provider.' }
+  if (type === 'redacted_thinking') return { is: 'thinking', text: t.calls.encrypted }
   return { is: 'tool', name: textOf(name) || textOf(type), input: json(input ?? rest) }
 }
 
@@ -63,7 +64,7 @@ function inItem({
   if (type === 'message') return textsOf(content).map((text) => ({ is: 'text', text }))
   if (type !== 'reasoning') return [{ is: 'tool', name: textOf(name) || textOf(type), input: json(input ?? args) }]
   const thoughts = [...textsOf(summary), ...textsOf(content)].join('\n\n')
-  return [{ is: 'thinking', text: thoughts || (sealed === undefined ? '' : 'Encrypted by the provider.') }]
+  return [{ is: 'thinking', text: thoughts || (sealed === undefined ? '' : t.calls.encrypted) }]
 }
 
 /** The parts of an answer that are not empty, in their order. */

@@ -1,6 +1,4 @@
-/**
- * The texts of the console in simplified Chinese. It imports no values of other folders: the texts wait for it.
- */
+/** The texts of the console in simplified Chinese. */
 import type { Texts } from './english.ts'
 import { calls } from './chinese/calls.ts'
 import { credits } from './chinese/credits.ts'

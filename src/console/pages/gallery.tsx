@@ -31,7 +31,7 @@ export function GalleryPage({ query }: PageProps) {
       <nav class="tabs" aria-label={words.kinds}>
         {MEDIA.map((kind) => (
           <a key={kind} href={withFields(path, {}, { kind })} aria-current={kind === modality ? 'page' : undefined}>
-            {words.plurals[kind]}
+            {t.words.plurals[kind]}
           </a>
         ))}
       </nav>

@@ -77,7 +77,7 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
         {MODALITIES.map((kind) => (
           <label key={kind} class="check">
             <input type="checkbox" name={boxOf(kind)} defaultChecked={apiKey?.modalities?.includes(kind)} />
-            {words.plurals[kind]}
+            {t.words.plurals[kind]}
           </label>
         ))}
         <small class="soft">{words.noneForAll}</small>

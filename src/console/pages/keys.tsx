@@ -87,9 +87,9 @@ const EndedSecrets = ({ keys, rotate }: { keys: ApiKey[]; rotate: Chosen }) => (
 )
 
 const KEY_COLUMNS: Column<ApiKey>[] = [
-  { header: words.columns.name, sortBy: ({ name }) => name, cell: (key) => key.name },
+  { header: words.columns.name, sortBy: 'name', cell: (key) => key.name },
   { header: words.columns.key, cell: (key) => <code>{key.hint}</code> },
-  { header: words.columns.created, sortBy: ({ createdAt }) => createdAt, cell: (key) => <Time iso={key.createdAt} /> },
+  { header: words.columns.created, sortBy: 'createdAt', cell: (key) => <Time iso={key.createdAt} /> },
 ]
 
 type Chosen = (key: ApiKey) => void
@@ -144,7 +144,7 @@ export function KeyTable({ keys, members = [], revoke, edit, rotate, callsOf }: 
   }
   const lastCall: Column<ApiKey> = {
     header: words.columns.lastCall,
-    sortBy: ({ lastUsedAt }) => lastUsedAt,
+    sortBy: 'lastUsedAt',
     cell: (key) => {
       if (!key.lastUsedAt) return words.never
       const time = <Time iso={key.lastUsedAt} />
@@ -153,7 +153,7 @@ export function KeyTable({ keys, members = [], revoke, edit, rotate, callsOf }: 
   }
   const budget: Column<ApiKey> = {
     header: words.columns.budget,
-    sortBy: (key) => key.budget?.remaining,
+    sortBy: ['budget', (key) => key.budget?.remaining],
     cell: (key) => <BudgetMeter budget={key.budget} />,
   }
   return (

@@ -35,26 +35,26 @@ function totalsOf(rows: UsedOn[], latencyOf: (name: string) => AccountLatency['a
 const tookText = (ms: number | null): string => (ms === null ? '–' : duration(ms))
 
 const totalColumns = (by: By, callsOf: (name: string) => string): Column<Total>[] => [
-  { header: words.dividers[by], sortBy: ({ name }) => name, cell: ({ name }) => <a href={callsOf(name)}>{name}</a> },
+  { header: words.dividers[by], sortBy: 'name', cell: ({ name }) => <a href={callsOf(name)}>{name}</a> },
   {
     header: words.calls.credits,
     right: true,
     class: 'digits',
-    sortBy: ({ credits }) => credits,
+    sortBy: 'credits',
     cell: ({ credits }) => number(credits),
   },
   {
     header: t.frame.page.calls,
     right: true,
     class: 'digits',
-    sortBy: ({ calls }) => calls,
+    sortBy: 'calls',
     cell: ({ calls }) => number(calls),
   },
   {
     header: words.tiles.failed,
     right: true,
     class: 'digits',
-    sortBy: ({ failed }) => failed,
+    sortBy: 'failed',
     cell: ({ calls, failed }) => share(failed, calls),
   },
   {
@@ -68,7 +68,7 @@ const totalColumns = (by: By, callsOf: (name: string) => string): Column<Total>[
     header: words.calls.latencyP50,
     right: true,
     class: 'digits',
-    sortBy: ({ p50Ms }) => p50Ms,
+    sortBy: 'p50Ms',
     cell: ({ p50Ms }) => tookText(p50Ms),
   },
   { header: 'p95', right: true, class: 'digits', cell: ({ p95Ms }) => tookText(p95Ms) },

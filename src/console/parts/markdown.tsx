@@ -7,6 +7,7 @@ import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Token, Tokens } from 'marked'
 import { lexer } from 'marked'
+import { t } from '../language/language.ts'
 import { Copy } from './basics.tsx'
 
 /** A text in Markdown. A text may be incomplete, while it is being written. */
@@ -111,7 +112,7 @@ function ItemList({ list: { ordered, start, items } }: { list: Tokens.List }) {
 }
 
 const TokenTable = ({ table: { header, rows } }: { table: Tokens.Table }) => (
-  <div class="scroll" tabIndex={0} role="region" aria-label="Table">
+  <div class="scroll" tabIndex={0} role="region" aria-label={t.calls.table}>
     <table>
       <thead>
         <tr>

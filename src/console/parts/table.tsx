@@ -36,6 +36,9 @@ export const BY_TIME: readonly Order[] = [
   ['oldest', 'ascending'],
 ]
 
+/** What rows can be sorted by. */
+type Sortable = string | number | null | undefined
+
 /** One column of a table whose rows are `T`. */
 export type Column<T> = {
   /** Its heading, different for each column of a table. */
@@ -43,8 +46,11 @@ export type Column<T> = {
   /** The header is for screen readers alone. */
   hidden?: boolean
   cell: (row: T) => ComponentChildren
-  /** What rows are sorted by when its header is pressed; absent: it sorts nothing. */
-  sortBy?: (row: T) => string | number | null | undefined
+  /**
+   * What rows are sorted by when its header is pressed: a field, or the name of a value in the address, and that value
+   * of a row. Absent: it sorts nothing.
+   */
+  sortBy?: (keyof T & string) | readonly [name: string, of: (row: T) => Sortable]
   /** The orders in which the server lists rows by this column, for the header of a list in pages. */
   orders?: readonly Order[]
   /** Header and cells are aligned right, as numbers are. */
@@ -56,6 +62,8 @@ export type Column<T> = {
 type Props<T> = {
   /** What a screen reader calls it. */
   label: string
+  /** What the address calls it, different for each table of a page that is sorted or searched. */
+  name?: string
   columns: readonly Column<T>[]
   rows: readonly T[]
   /** A unique key of each row. */
@@ -71,23 +79,21 @@ type Props<T> = {
   textOf?: (row: T) => string
 }
 
-/** The fields of the address that say how a table is sorted and searched: a page may have several. */
-const fieldsOf = (label: string) => {
-  const name = label.toLowerCase().replaceAll(/[^\p{L}]+/gu, '-')
-  return { sort: `sort-${name}`, find: `find-${name}` }
-}
-
 /** Nothing is before what has no value. */
-function compared(a: string | number | null | undefined, b: string | number | null | undefined): number {
+function compared(a: Sortable, b: Sortable): number {
   if (a == null || b == null) return a == null ? (b == null ? 0 : 1) : -1
   return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b))
 }
 
-/** Rows in the order that the address asks for: `Header`, or `-Header` for the other direction. */
+/** What the address calls the order of a column, if rows are sorted by it. */
+const nameOf = <T,>({ sortBy }: Column<T>): string | undefined => (typeof sortBy === 'object' ? sortBy[0] : sortBy)
+
+/** Rows in the order that the address asks for: the name of a column's order, with `-` for the other direction. */
 function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], order: string | undefined): readonly T[] {
-  const by = columns.find(({ header }) => header === order?.replace(/^-/, ''))?.sortBy
+  const by = columns.find((column) => nameOf(column) === order?.replace(/^-/, ''))?.sortBy
   if (!by || order === undefined) return rows
-  const inOrder = rows.toSorted((a, b) => compared(by(a), by(b)))
+  const valueOf = typeof by === 'object' ? by[1] : (row: T) => row[by] as Sortable
+  const inOrder = rows.toSorted((a, b) => compared(valueOf(a), valueOf(b)))
   return order.startsWith('-') ? inOrder.toReversed() : inOrder
 }
 
@@ -95,13 +101,14 @@ function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], order: str
 const SERVER_FIELD = 'sort'
 
 /** The orders of a column, that of the first press first: upwards, but numbers downwards. */
-function ordersOf<T>({ header, right, sortBy, orders = [] }: Column<T>): readonly Order[] {
-  if (!sortBy) return orders
+function ordersOf<T>(column: Column<T>): readonly Order[] {
+  const name = nameOf(column)
+  if (name === undefined) return column.orders ?? []
   const both: Order[] = [
-    [header, 'ascending'],
-    [`-${header}`, 'descending'],
+    [name, 'ascending'],
+    [`-${name}`, 'descending'],
   ]
-  return right ? both.toReversed() : both
+  return column.right ? both.toReversed() : both
 }
 
 /** A header that sorts, and the other way when pressed again. A list in pages begins at its first page then. */
@@ -135,9 +142,10 @@ function Header<T>({ column, field: own }: { column: Column<T>; field: string })
 /** A table shorter than this is not searched. */
 const SEARCHED_FROM = 8
 
-export function Table<T>({ label, columns, rows: all, keyOf, faded, broad, class: further, testId, textOf }: Props<T>) {
+export function Table<T>({ label, columns, rows: all, keyOf, faded, broad, class: further, testId, ...own }: Props<T>) {
+  const { name = 'rows', textOf } = own
   const { path, query, route } = useLocation()
-  const fields = fieldsOf(label)
+  const fields = { sort: `sort-${name}`, find: `find-${name}` }
   const words = (query[fields.find] ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const isSearched = textOf !== undefined && (all.length >= SEARCHED_FROM || words.length > 0)
   const found = isSearched ? all.filter((row) => words.every((word) => textOf(row).toLowerCase().includes(word))) : all

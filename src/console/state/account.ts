@@ -5,6 +5,7 @@ import { effect, signal } from '@preact/signals'
 import type { AccountState, CallRecord, User } from '../api/endpoints.ts'
 import { getAccount } from '../api/endpoints.ts'
 import { readEvents } from '../api/event-reader.ts'
+import { adoptLanguage } from '../language/language.ts'
 import { belongsTo } from './acting-for.ts'
 import { endSession, hasEnded, signedInAs, token } from './session.ts'
 import type { Notice } from './shared-stream.ts'
@@ -54,6 +55,8 @@ export async function loadAccount(): Promise<void> {
   const answer = await getAccount().catch(() => null)
   if (!answer || mine !== token.value || nth < answered || !belongsTo(actedFor(answer))) return
   answered = nth
+  // Only as the session begins: what has been typed since is not lost to a change on another device.
+  if (account.value === null) adoptLanguage(answer.user.language)
   signedInAs.value = answer.user.email
   account.value = seen === events ? answer : { ...answer, ...latest }
 }

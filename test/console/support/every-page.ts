@@ -3,6 +3,7 @@ import type { ConsoleGateway } from '../../../scripts/harness/console-gateway.ts
 import { post, send } from '../../../scripts/harness/http.ts'
 import { newId, parseId } from '../../../src/shared/platform/ids.ts'
 import { grantCredits } from '../../../src/shared/operators/changes.ts'
+import type { Language } from '../../../src/shared/terms/languages.ts'
 import { until } from '../../../scripts/harness/until.ts'
 
 /** A page: its path, its heading, and what a user typed that it shows. */
@@ -64,8 +65,8 @@ export const INSIDE = pagesOf([
 export type LivedIn = { token: string; address: (path: string) => string; call: string }
 
 /** Fills a gateway for these pages. `address` puts its ids into a path. */
-export async function liveIn(gateway: ConsoleGateway, email: string): Promise<LivedIn> {
-  const { token } = await gateway.person(email, { credits: 5000, admin: true })
+export async function liveIn(gateway: ConsoleGateway, email: string, language?: Language): Promise<LivedIn> {
+  const { token } = await gateway.person(email, { credits: 5000, admin: true, language })
   const { json } = await post(`${gateway.url}/api/keys`, token, { name: SCRIPT.slice(0, 60) })
   const { headers } = await post(`${gateway.url}/v1/images/generations`, json.secret as string, {
     model: 'sandbox-image',

@@ -4,6 +4,7 @@ import { PASSWORD, startConsoleGateway } from '../../../scripts/harness/console-
 import type { ConsoleGateway, PersonOptions } from '../../../scripts/harness/console-gateway.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import { openSession } from '../../../src/shared/identity/sessions.ts'
+import type { Language } from '../../../src/shared/terms/languages.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import { findUserByEmail } from '../../../src/shared/identity/users.ts'
 import { closeBrowser, openBrowser } from '../../support/browser.ts'
@@ -26,7 +27,11 @@ type Pages = {
   /** Stores a session of a user in the tab of a visit, which signs it in. */
   signIn: (visit: Visit, email: string, account?: AccountId) => Promise<void>
   /** A registered user with credits and a key. */
-  customer: (email: string, credits: number) => Promise<{ id: AccountId; token: string; secret: string }>
+  customer: (
+    email: string,
+    credits: number,
+    language?: Language,
+  ) => Promise<{ id: AccountId; token: string; secret: string }>
 }
 
 /** The console of a file of tests: everything behind it, and pages of it in a browser. */
@@ -74,8 +79,8 @@ export function consoleWithPages<T extends ConsoleGateway = ConsoleGateway>(
       opened.allow(usual(gateway))
       return opened
     },
-    signedIn: async (email, { credits, admin, account, ...options } = {}) => {
-      if (!(await findUserByEmail(gateway.db, email))) await gateway.person(email, { credits, admin })
+    signedIn: async (email, { credits, admin, language, account, ...options } = {}) => {
+      if (!(await findUserByEmail(gateway.db, email))) await gateway.person(email, { credits, admin, language })
       const opened = await pages.visit(options)
       await pages.signIn(opened, email, account)
       return opened
@@ -90,8 +95,8 @@ export function consoleWithPages<T extends ConsoleGateway = ConsoleGateway>(
       await page.goto(gateway.url)
       await page.evaluate(`sessionStorage.setItem('${TOKEN_KEY}', '${session!.token}')`)
     },
-    customer: async (email, credits) => {
-      const { id, token } = await gateway.person(email, { credits })
+    customer: async (email, credits, language) => {
+      const { id, token } = await gateway.person(email, { credits, language })
       const { json } = await post(`${gateway.url}/api/keys`, token, { name: 'test' })
       return { id, token, secret: json.secret as string }
     },

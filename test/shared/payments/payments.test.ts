@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import type { AccountId } from '../../../src/shared/platform/ids.ts'
+import type { AccountId, PaymentId } from '../../../src/shared/platform/ids.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import { putToReview, applyState } from '../../../src/shared/payments/apply.ts'
 import { resolveReview } from '../../../src/shared/payments/ending.ts'
 import { checkOrder } from '../../../src/shared/payments/check.ts'
-import { findPayment, orderOf } from '../../../src/shared/payments/orders.ts'
+import { findPayment, orderOf, searchPayments } from '../../../src/shared/payments/orders.ts'
 import { refundsOf } from '../../../src/shared/payments/refund-rows.ts'
 import { refundableOf } from '../../../src/shared/payments/decide.ts'
 import { remainingOfPayment } from '../../../src/shared/ledger/ledger.ts'
@@ -41,6 +41,20 @@ describe('payments at Stripe', () => {
       const mail = await db('mails').where({ recipient: account.email }).first<{ kind: string; details: object }>()
       expect(mail.kind).to.equal('receipt')
       expect(mail.details).to.include({ credits: 1050, amountMinor: 1000, currency: 'eur' })
+    })
+
+    it('are listed in pages, newest or oldest first', async () => {
+      const { id: accountId } = await anAccount(db)
+      const ids: string[] = []
+      for (let nth = 0; nth < 3; nth++) ids.push((await fixture.order(accountId)).id)
+      for (const [sort, order] of [
+        ['newest', ids.toReversed()],
+        ['oldest', ids],
+      ] as const) {
+        const { rows, next } = await searchPayments(db, { search: '', accountId, sort }, 2, null)
+        const rest = await searchPayments(db, { search: '', accountId, sort }, 2, next as PaymentId)
+        expect([...rows, ...rest.rows].map(({ id }) => id)).to.deep.equal(order)
+      }
     })
 
     it('are granted once, however many check at the same time', async () => {

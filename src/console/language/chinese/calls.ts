@@ -92,6 +92,8 @@ export const calls: Texts['calls'] = {
   saidNothing: '模型没有输出任何内容。',
   tool: (name) => ['调用工具 ', name],
   thinking: '思考过程',
+  encrypted: '已由服务商加密。',
+  table: '表格',
   receipt: {
     title: '账单',
     what: '项目',

@@ -1,5 +1,4 @@
 import type { Texts } from '../english.ts'
-import { words } from './words.ts'
 
 export const keys: Texts['keys'] = {
   new: '新建密钥',
@@ -29,7 +28,6 @@ export const keys: Texts['keys'] = {
   revocation: (hint) => ['使用 ', hint, ' 的程序将立即被拒绝，正在进行的调用会完成。此操作无法撤销。'],
   budgetHint: '使用此密钥的调用最多可花费的额度。留空则不设预算。',
   kinds: '调用类型',
-  plurals: words.kinds,
   noneForAll: '不选择则允许全部。',
   addresses: '允许的地址',
   addressesHint: 'IP 地址或网段，例如 203.0.113.0/24。留空则允许任意地址。',

@@ -59,7 +59,6 @@ export const models: Texts['models'] = {
   see: (available) => ['请查看', available('可用的模型'), '。'],
   perSecond: (credits) => `每秒 ${credits}`,
   copyId: '复制 ID',
-  plurals: { image: '图片', video: '视频' },
   make: (playground) => ['去', playground('试用'), '生成一个。'],
   moreGone: (results, _isOne, calls) => [
     `另有 ${results} 个结果已不再保留，请及时下载需要的内容。记录仍可在`,

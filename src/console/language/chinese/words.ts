@@ -27,6 +27,7 @@ export const words: Texts['words'] = {
     each: (price, kind) => `每次${kinds[kind]} ${price}`,
   },
   kinds,
+  plurals: kinds,
   nouns: {
     call: ['次调用', '次调用'],
     unknownCall: ['次未知调用', '次未知调用'],

@@ -89,6 +89,8 @@ export const calls = {
   saidNothing: 'The model said nothing.',
   tool: (name: Part): Part => ['Calls the tool ', name],
   thinking: 'Thinking',
+  encrypted: 'Encrypted by the provider.',
+  table: 'Table',
   receipt: {
     title: 'Receipt',
     what: 'What',

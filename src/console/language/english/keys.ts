@@ -1,5 +1,4 @@
 import type { Part } from '../part.ts'
-import { mapKinds } from '../../../shared/terms/kinds.ts'
 
 /** The page of API keys, and their limits. */
 export const keys = {
@@ -34,7 +33,6 @@ export const keys = {
   ],
   budgetHint: 'The most that calls with this key may cost. Leave empty for no budget.',
   kinds: 'Kinds of calls',
-  plurals: mapKinds(({ plural }) => plural),
   noneForAll: 'Choose none to allow all.',
   addresses: 'Allowed addresses',
   addressesHint: 'IP addresses or ranges, such as 203.0.113.0/24. Leave empty to allow any.',

@@ -1,5 +1,4 @@
 import type { Part } from '../part.ts'
-import { KINDS } from '../../../shared/terms/kinds.ts'
 
 /** The models, the gallery, and the pages that explain: guides, the API, and local mails. */
 export const models = {
@@ -63,7 +62,6 @@ export const models = {
   see: (available: (name: string) => Part): Part => ['See the ', available('available models'), '.'],
   perSecond: (credits: string) => `${credits} a second`,
   copyId: 'Copy ID',
-  plurals: { image: KINDS.image.plural, video: KINDS.video.plural },
   make: (playground: (name: string) => Part): Part => ['Make something in the ', playground('playground'), '.'],
   moreGone: (results: string, isOne: boolean, calls: (name: string) => Part): Part => [
     `${results} more ${isOne ? 'result is' : 'results are'} no longer kept: download what you want to keep. ` +

@@ -26,6 +26,16 @@ export const words = {
     speech: 'Speech',
     transcription: 'Transcription',
   },
+  plurals: {
+    chat: 'Chats',
+    image: 'Images',
+    video: 'Videos',
+    embedding: 'Embeddings',
+    moderation: 'Moderations',
+    rerank: 'Rankings',
+    speech: 'Speech',
+    transcription: 'Transcriptions',
+  },
   /** What is counted: one, and several. */
   nouns: {
     call: ['call', 'calls'],

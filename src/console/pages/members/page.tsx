@@ -97,7 +97,7 @@ function Members({ organisation: { id, name, role }, email }: Props) {
 const COLUMNS: Column<Member>[] = [
   {
     header: t.keys.columns.member,
-    sortBy: ({ displayName, email }) => displayName || email,
+    sortBy: ['name', ({ displayName, email }) => displayName || email],
     cell: ({ email, displayName }) => (
       <span>
         {displayName !== '' && (
@@ -112,13 +112,13 @@ const COLUMNS: Column<Member>[] = [
       </span>
     ),
   },
-  { header: words.role, sortBy: ({ role }) => role, cell: ({ role }) => t.frame.roles[role] },
+  { header: words.role, sortBy: 'role', cell: ({ role }) => t.frame.roles[role] },
   {
     header: t.keys.columns.budget,
-    sortBy: ({ budget }) => budget?.remaining,
+    sortBy: ['budget', ({ budget }) => budget?.remaining],
     cell: (member) => <BudgetOf member={member} />,
   },
-  { header: words.joined, sortBy: ({ joinedAt }) => joinedAt, cell: ({ joinedAt }) => <Time iso={joinedAt} /> },
+  { header: words.joined, sortBy: 'joinedAt', cell: ({ joinedAt }) => <Time iso={joinedAt} /> },
 ]
 
 /** What is used of a member's budget, what is left, and until when. */

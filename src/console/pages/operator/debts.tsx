@@ -21,10 +21,10 @@ export function DebtsSection() {
   const columns: Column<Debtor>[] = [
     {
       header: words.account,
-      sortBy: ({ name, email }) => name || email,
+      sortBy: ['name', ({ name, email }) => name || email],
       cell: ({ accountId, email, name }) => <AccountLink id={accountId} email={email} name={name} />,
     },
-    { header: words.debt, right: true, sortBy: ({ debt }) => debt, cell: ({ debt }) => <Amount value={debt} /> },
+    { header: words.debt, right: true, sortBy: 'debt', cell: ({ debt }) => <Amount value={debt} /> },
     {
       header: words.forgive,
       hidden: true,

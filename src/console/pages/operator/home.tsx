@@ -72,6 +72,7 @@ function Figures({ overview }: { overview: Overview }) {
           ) : (
             <Table
               label={words.topAccounts}
+              name="accounts"
               columns={ACCOUNT_COLUMNS}
               rows={lastDay.topAccounts}
               keyOf={({ accountId }) => accountId}
@@ -85,6 +86,7 @@ function Figures({ overview }: { overview: Overview }) {
           ) : (
             <Table
               label={words.topModels}
+              name="models"
               columns={MODEL_COLUMNS}
               rows={lastDay.topModels}
               keyOf={({ model }) => model}
@@ -251,19 +253,19 @@ type Queue = Overview['queues'][number]
 const ACCOUNT_COLUMNS: Column<TopAccount>[] = [
   {
     header: t.accounts.account,
-    sortBy: ({ name, email }) => name || email,
+    sortBy: ['name', ({ name, email }) => name || email],
     cell: ({ accountId, email, name }) => <AccountLink id={accountId} email={email} name={name} />,
   },
   {
     header: t.frame.page.credits,
     right: true,
-    sortBy: (one) => one.credits,
+    sortBy: 'credits',
     cell: (one) => <Amount value={one.credits} />,
   },
   {
     header: t.frame.page.calls,
     right: true,
-    sortBy: ({ calls }) => calls,
+    sortBy: 'calls',
     cell: ({ accountId, calls }) => (
       <a href={`/operator/calls?account=${accountId}`} class="digits">
         {number(calls)}
@@ -276,19 +278,19 @@ const ACCOUNT_COLUMNS: Column<TopAccount>[] = [
 const MODEL_COLUMNS: Column<TopModel>[] = [
   {
     header: t.frame.search.model,
-    sortBy: ({ model }) => model,
+    sortBy: 'model',
     cell: ({ model }) => <a href={`/operator/calls?model=${encodeURIComponent(model)}`}>{model}</a>,
   },
   {
     header: t.frame.page.credits,
     right: true,
-    sortBy: (one) => one.credits,
+    sortBy: 'credits',
     cell: (one) => <Amount value={one.credits} />,
   },
   {
     header: t.frame.page.calls,
     right: true,
-    sortBy: ({ calls }) => calls,
+    sortBy: 'calls',
     cell: ({ calls }) => <Amount value={calls} />,
   },
   { header: words.failed, right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },

@@ -113,9 +113,9 @@ function stackOf(rows: readonly Margin[], hasWorth: boolean, days: string[]): St
 }
 
 const KINDS: Column<Margin>[] = [
-  { header: words.day, sortBy: ({ day }) => day, cell: ({ day }) => dayText(day) },
-  { header: t.frame.search.model, sortBy: ({ model }) => model, cell: ({ model }) => model },
-  { header: words.upstream, sortBy: ({ upstream }) => upstream, cell: ({ upstream }) => upstream ?? words.none },
+  { header: words.day, sortBy: 'day', cell: ({ day }) => dayText(day) },
+  { header: t.frame.search.model, sortBy: 'model', cell: ({ model }) => model },
+  { header: words.upstream, sortBy: 'upstream', cell: ({ upstream }) => upstream ?? words.none },
 ]
 
 const GROUP: Column<Margin> = { header: words.group, cell: ({ group }) => group ?? words.none }
@@ -123,7 +123,7 @@ const GROUP: Column<Margin> = { header: words.group, cell: ({ group }) => group 
 /** A column of numbers. */
 const sum = (
   header: string,
-  sortBy: (row: Margin) => number | null,
+  sortBy: NonNullable<Column<Margin>['sortBy']>,
   cell: (row: Margin) => string,
 ): Column<Margin> => ({
   header,
@@ -137,27 +137,11 @@ const leftOf = ({ revenueMicroUsd: revenue, costMicroUsd: cost, callsOfUnknownCo
   revenue === null || cost === null || unknown > 0 ? null : revenue - cost
 
 const SUMS: Column<Margin>[] = [
-  sum(
-    t.frame.page.calls,
-    ({ calls }) => calls,
-    ({ calls }) => number(calls),
-  ),
-  sum(
-    t.frame.page.credits,
-    ({ credits }) => credits,
-    ({ credits }) => number(credits),
-  ),
-  sum(
-    words.revenue,
-    (row) => row.revenueMicroUsd,
-    (row) => knownDollars(row.revenueMicroUsd),
-  ),
-  sum(
-    words.cost,
-    (row) => row.costMicroUsd,
-    (row) => costText(row),
-  ),
-  sum(words.margin, leftOf, (row) => marginText(row)),
+  sum(t.frame.page.calls, 'calls', ({ calls }) => number(calls)),
+  sum(t.frame.page.credits, 'credits', ({ credits }) => number(credits)),
+  sum(words.revenue, 'revenueMicroUsd', (row) => knownDollars(row.revenueMicroUsd)),
+  sum(words.cost, 'costMicroUsd', (row) => costText(row)),
+  sum(words.margin, ['margin', leftOf], (row) => marginText(row)),
 ]
 
 const knownDollars = (microUsd: number | null): string => (microUsd === null ? words.unknown : dollars(microUsd))

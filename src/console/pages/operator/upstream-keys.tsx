@@ -71,14 +71,14 @@ function Switches({ of: { upstream, name: key, configured, state }, changed }: {
 }
 
 const columnsOf = (changed: () => void): Column<Key>[] => [
-  { header: words.upstream, sortBy: ({ upstream }) => upstream, cell: ({ upstream }) => upstream },
+  { header: words.upstream, sortBy: 'upstream', cell: ({ upstream }) => upstream },
   { header: t.frame.search.key, cell: ({ name }) => name },
   { header: words.state, class: 'wrap', cell: (key) => <State of={key} /> },
   {
     header: words.requestsLastHour,
     right: true,
     class: 'digits',
-    sortBy: ({ calls }) => calls,
+    sortBy: 'calls',
     cell: ({ calls }) => number(calls),
   },
   { header: words.failed, right: true, class: 'digits', cell: ({ failures }) => number(failures) },
@@ -100,6 +100,7 @@ export function UpstreamKeys({ upstreams, reload }: { upstreams: readonly Upstre
       ) : (
         <Table
           label={t.frame.page.keys}
+          name="keys"
           columns={columnsOf(reload)}
           rows={keys}
           keyOf={({ upstream, name }) => `${upstream}/${name}`}

@@ -91,21 +91,21 @@ function Circuit({ upstream: { hours, openedAt } }: { upstream: UpstreamReport }
 const UPSTREAM_COLUMNS: Column<UpstreamReport>[] = [
   {
     header: words.upstream,
-    sortBy: ({ upstream }) => upstream,
+    sortBy: 'upstream',
     cell: ({ upstream }) => <a href={`/operator/calls?upstream=${encodeURIComponent(upstream)}`}>{upstream}</a>,
   },
   {
     header: words.callsLastHour,
     right: true,
     class: 'digits',
-    sortBy: ({ calls }) => calls,
+    sortBy: 'calls',
     cell: ({ calls }) => number(calls),
   },
   { header: words.failed, right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
   {
     header: words.median,
     right: true,
-    sortBy: ({ latencyMs }) => latencyMs,
+    sortBy: 'latencyMs',
     class: 'digits',
     cell: ({ latencyMs }) => (latencyMs === null ? '' : duration(latencyMs)),
   },

@@ -26,7 +26,7 @@ export function WebhooksPage({ params: { id }, query }: PageProps) {
 const COLUMNS: Column<Webhook>[] = [
   {
     header: words.address,
-    sortBy: ({ url }) => url,
+    sortBy: 'url',
     class: 'wrap',
     cell: (webhook) => <a href={`/webhooks/${webhook.id}`}>{webhook.url}</a>,
   },
@@ -37,7 +37,7 @@ const COLUMNS: Column<Webhook>[] = [
     ),
   },
   { header: words.state, cell: (webhook) => <State webhook={webhook} /> },
-  { header: words.created, sortBy: ({ createdAt }) => createdAt, cell: (webhook) => <Time iso={webhook.createdAt} /> },
+  { header: words.created, sortBy: 'createdAt', cell: (webhook) => <Time iso={webhook.createdAt} /> },
 ]
 
 function AllWebhooks() {
