@@ -25,6 +25,7 @@ import * as receipts from './016_receipts.ts'
 import * as webhookTries from './017_webhook_tries.ts'
 import * as secondFactors from './018_second_factors.ts'
 import * as passkeys from './019_passkeys.ts'
+import * as identities from './022_identities.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -59,6 +60,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '017_webhook_tries': webhookTries,
   '018_second_factors': secondFactors,
   '019_passkeys': passkeys,
+  '022_identities': identities,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

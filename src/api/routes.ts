@@ -49,6 +49,8 @@ import {
   removeApp,
   showFactors,
 } from './console/second-factor.ts'
+import { beginLink, endIdentity, showIdentities } from './console/identities.ts'
+import { askForMail, beginAtProvider, comeBack, finish, showProviders, signInByLink } from './console/providers.ts'
 import {
   beginPasskey,
   beginSignIn,
@@ -179,6 +181,15 @@ export const endpoints = [
   // `/api`: accounts, and how their users sign in.
   createAccount,
   login,
+  showProviders,
+  finish,
+  askForMail,
+  signInByLink,
+  beginAtProvider,
+  comeBack,
+  showIdentities,
+  beginLink,
+  endIdentity,
   passSecondFactor,
   showFactors,
   beginApp,

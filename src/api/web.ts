@@ -28,6 +28,8 @@ import { createRefusals } from '../shared/calls/refusal-records.ts'
 import { Replies } from '../shared/replies/reply-channel.ts'
 import { WebProcesses } from '../shared/replies/web-processes.ts'
 import { checkStorage } from '../shared/media/storage-check.ts'
+import { createProviderClients } from '../shared/sign-in/provider-client.ts'
+import { readProviders } from '../shared/sign-in/providers.ts'
 import { promptPaymentsOf } from '../shared/payments/deps.ts'
 import { createMediaReader } from '../shared/media/reader.ts'
 import { startTelemetry } from '../shared/platform/telemetry/start.ts'
@@ -70,6 +72,7 @@ export async function startWeb(
   log: Log,
   drainMs = DRAIN_MS,
 ): Promise<Running & { port: number; server: Server }> {
+  const providers = createProviderClients(config, readProviders(config))
   const metrics = createWebMetrics(config)
   const services = await connect(config, metrics, log)
   const { db, redis, queues } = services
@@ -100,6 +103,7 @@ export async function startWeb(
     longAnswers: createLongAnswers(db, Math.ceil(config.DATABASE_POOL / 4)),
     ...bounds,
     media: createMediaReader(config),
+    providers,
     payments: paymentsWith(config, { db, log, replies }, metrics),
     ...stop.signals,
   })

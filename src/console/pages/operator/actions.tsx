@@ -108,6 +108,9 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   passkey_added: 'Added a passkey',
   passkey_removed: 'Removed a passkey',
   passkey_refused: 'Used a passkey that seems to be a copy',
+  identity_linked: 'Connected an account at a provider',
+  identity_removed: 'Disconnected an account at a provider',
+  login_link_made: 'Made a link that signs in',
 }
 
 const ACTION_CHOICES = [['', 'Everything'], ...Object.entries(ACTION_WORDS)] as (readonly [string, string])[]

@@ -30,6 +30,7 @@ const KINDS: Record<MailRecord['kind'], string> = {
   webhook_off: 'Webhook disabled',
   invitation: 'Invitation',
   sign_in_changed: 'Change of the sign-in',
+  sign_in: 'Sign-in at a provider',
 }
 
 export function MailsSection({ query }: { query: Record<string, string> }) {
