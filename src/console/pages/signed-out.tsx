@@ -9,6 +9,7 @@ import { Action } from '../parts/basics.tsx'
 import { Brand } from '../parts/brand.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
 import { hasPasskeys, usePasskey } from '../parts/passkeys.ts'
+import { ProviderButtons } from '../parts/providers.tsx'
 import { SecondStep, useSignIn } from '../parts/second-step.tsx'
 import { withFields } from '../parts/route.ts'
 import { keptInvitation } from '../state/invitation.ts'
@@ -64,6 +65,9 @@ const StaySignedIn = () => (
     Stay signed in on this device
   </label>
 )
+
+/** Whether that box of a button's form is ticked. */
+const staysOf = (button: HTMLElement): boolean => new FormData(button.closest('form')!).has('stay')
 
 /** The address of who signs in or registers: that of the invitation which they follow. */
 const AddressField = () => (
@@ -121,6 +125,7 @@ export function SignInPage() {
             Sign in with a passkey
           </Action>
         )}
+        <ProviderButtons stay={staysOf} />
       </Form>
       <p class="links">
         <a href={onward('/sign-up')}>Create an account</a>
@@ -148,6 +153,7 @@ export function SignUpPage() {
         <Field label="Name (optional)" name="displayName" autoComplete="name" maxLength={60} />
         <StaySignedIn />
         <Submit class="full" busy={busy} busyText="Creating your account…" verb="Create my account" />
+        <ProviderButtons stay={staysOf} />
       </Form>
       <p class="links">
         <a href={onward('/sign-in')}>Sign in instead</a>

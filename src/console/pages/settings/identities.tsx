@@ -1,0 +1,72 @@
+/**
+ * The accounts at providers that a user has connected.
+ */
+import { useState } from 'preact/hooks'
+import type { Identity } from '../../api/providers.ts'
+import { beginLink, getIdentities, removeIdentity } from '../../api/providers.ts'
+import { Action, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
+import { Confirm } from '../../parts/dialogs.tsx'
+import { useSubmit } from '../../parts/forms.tsx'
+import { useProviders } from '../../parts/providers.tsx'
+import { useLoad } from '../../state/load.ts'
+
+const nameOf = ({ label, email }: Identity): string => `${label ?? 'a former provider'}${email ? ` (${email})` : ''}`
+
+/** Lists, connects and disconnects accounts; nothing where there are no providers. */
+export function Identities() {
+  const { data: providers } = useProviders()
+  const identities = useLoad('identities', getIdentities)
+  const [removing, setRemoving] = useState<Identity | null>(null)
+  const { busy, problem, run } = useSubmit()
+  const connect = (id: string): void => run(async () => location.assign((await beginLink(id)).url))
+  if (providers.length === 0 && !identities.data?.data.length) return null
+  return (
+    <section class="panel">
+      <h2>Connected accounts</h2>
+      <p class="soft">They sign you in without your password.</p>
+      <ErrorMessage problem={identities.problem ?? problem} retry={identities.reload} />
+      {!identities.data && !identities.problem && <Loading rows={2} />}
+      <ul class="sessions">
+        {identities.data?.data.map((one) => (
+          <li key={one.id}>
+            <span>
+              {nameOf(one)}
+              <br />
+              <small class="soft">
+                connected <Time iso={one.createdAt} />
+              </small>
+            </span>
+            <button
+              type="button"
+              class="small danger"
+              aria-label={`Disconnect ${nameOf(one)}`}
+              onClick={() => setRemoving(one)}
+            >
+              Disconnect
+            </button>
+          </li>
+        ))}
+      </ul>
+      {providers.map(({ id, label }) => (
+        <Action key={id} class="quiet" busy={busy} onClick={() => connect(id)}>
+          Connect {label}
+        </Action>
+      ))}
+      {removing && (
+        <Confirm
+          title={`Disconnect ${nameOf(removing)}?`}
+          verb="Disconnect"
+          busyText="Disconnecting…"
+          danger
+          close={() => setRemoving(null)}
+          work={async () => {
+            await removeIdentity(removing.id)
+            identities.reload()
+          }}
+        >
+          It no longer signs you in.
+        </Confirm>
+      )}
+    </section>
+  )
+}
