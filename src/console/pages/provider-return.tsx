@@ -36,7 +36,7 @@ function useFollowing() {
     enter,
     take: (found: Follows): void => {
       if ('token' in found) enter(found.token, stay)
-      else if ('done' in found) route('/settings', true)
+      else if ('done' in found) route(safe(next), true)
       else setFollows(found)
     },
   }

@@ -9,7 +9,7 @@ import { Action } from '../parts/basics.tsx'
 import { Brand } from '../parts/brand.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
 import { hasPasskeys, usePasskey } from '../parts/passkeys.ts'
-import { ProviderButtons } from '../parts/providers.tsx'
+import { ProviderButtons, useProviders } from '../parts/providers.tsx'
 import { SecondStep, useSignIn } from '../parts/second-step.tsx'
 import { withFields } from '../parts/route.ts'
 import { keptInvitation } from '../state/invitation.ts'
@@ -91,6 +91,7 @@ export function SignInPage() {
   const onward = useNext()
   const { busy, problem, run, submits } = useSubmit()
   const { waiting, begin, ...second } = useSignIn(keepToken)
+  const { passwords } = useProviders()
   const byPasskey = (stay: boolean): void =>
     run(async () => {
       const { options } = await beginUse({})
@@ -112,10 +113,14 @@ export function SignInPage() {
         </div>
       )}
       <Form problem={problem} onSubmit={submit}>
-        <AddressField />
-        <PasswordField label="Password" name="password" autoComplete="current-password" required />
+        {passwords && (
+          <>
+            <AddressField />
+            <PasswordField label="Password" name="password" autoComplete="current-password" required />
+          </>
+        )}
         <StaySignedIn />
-        <Submit class="full" busy={busy} busyText="Signing in…" verb="Sign in" />
+        {passwords && <Submit class="full" busy={busy} busyText="Signing in…" verb="Sign in" />}
         {hasPasskeys() && (
           <Action
             class="quiet full"
@@ -128,8 +133,8 @@ export function SignInPage() {
         <ProviderButtons stay={staysOf} />
       </Form>
       <p class="links">
-        <a href={onward('/sign-up')}>Create an account</a>
-        <a href="/forgot">Forgot your password?</a>
+        {passwords && <a href={onward('/sign-up')}>Create an account</a>}
+        {passwords && <a href="/forgot">Forgot your password?</a>}
         {site.value.publicCatalogue && <a href="/models">Models and prices</a>}
         <a href="/docs">API reference</a>
         <a href="/help">Help</a>

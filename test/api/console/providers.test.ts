@@ -181,9 +181,9 @@ describe('signing in at a provider', () => {
       const attacker = newBrowser()
       const who = { subject: `attacker ${isVerified}`, email: victim.email, verified: isVerified }
       expect((await attacker.through(who)).json).to.deep.equal({ ok: true, needs: 'email' })
-      const asked = await attacker.ask('POST', '/api/auth/sign-in/email', { email: victim.email })
       const free = anEmail()
       const ofNobody = await attacker.ask('POST', '/api/auth/sign-in/email', { email: free })
+      const asked = await attacker.ask('POST', '/api/auth/sign-in/email', { email: victim.email })
       expect(asked.text.replace(victim.email, free)).to.equal(ofNobody.text)
       const token = await mailedToken(victim.email)
       expect(shown(await newBrowser().ask('POST', '/api/auth/sign-in/mail', { token }))).to.deep.equal([

@@ -9,6 +9,7 @@ import { Confirm } from '../../parts/dialogs.tsx'
 import { useSubmit } from '../../parts/forms.tsx'
 import { useProviders } from '../../parts/providers.tsx'
 import { useLoad } from '../../state/load.ts'
+import { keepReturn } from '../../state/provider-return.ts'
 
 const nameOf = ({ label, email }: Identity): string => `${label ?? 'a former provider'}${email ? ` (${email})` : ''}`
 
@@ -18,7 +19,12 @@ export function Identities() {
   const identities = useLoad('identities', getIdentities)
   const [removing, setRemoving] = useState<Identity | null>(null)
   const { busy, problem, run } = useSubmit()
-  const connect = (id: string): void => run(async () => location.assign((await beginLink(id)).url))
+  const connect = (id: string): void =>
+    run(async () => {
+      const { url } = await beginLink(id)
+      keepReturn({ next: '/settings', stay: false })
+      location.assign(url)
+    })
   if (providers.length === 0 && !identities.data?.data.length) return null
   return (
     <section class="panel">

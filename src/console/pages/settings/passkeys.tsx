@@ -4,6 +4,7 @@
 import { useState } from 'preact/hooks'
 import type { Passkey } from '../../api/endpoints.ts'
 import { addPasskey, beginPasskey, getPasskeys, removePasskey } from '../../api/endpoints.ts'
+import { renamePasskey } from '../../api/providers.ts'
 import { ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
 import { deviceName } from '../../parts/device.ts'
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
@@ -18,6 +19,7 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
   const [isAdding, setAdding] = useState(false)
   const [codes, setCodes] = useState<string[] | null>(null)
   const [removing, setRemoving] = useState<Passkey | null>(null)
+  const [renaming, setRenaming] = useState<Passkey | null>(null)
   const made = (recoveryCodes: string[] | null): void => {
     setAdding(false)
     passkeys.reload()
@@ -36,7 +38,12 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
       {!passkeys.data && !passkeys.problem && <Loading rows={2} />}
       <ul class="sessions">
         {passkeys.data?.data.map((passkey) => (
-          <OnePasskey key={passkey.id} passkey={passkey} remove={() => setRemoving(passkey)} />
+          <OnePasskey
+            key={passkey.id}
+            passkey={passkey}
+            rename={() => setRenaming(passkey)}
+            remove={() => setRemoving(passkey)}
+          />
         ))}
       </ul>
       {hasPasskeys() ? (
@@ -47,6 +54,16 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
         <p class="soft">This browser has no passkeys for this address.</p>
       )}
       {isAdding && <AddPasskey close={() => setAdding(false)} made={made} />}
+      {renaming && (
+        <RenamePasskey
+          passkey={renaming}
+          close={() => setRenaming(null)}
+          renamed={() => {
+            setRenaming(null)
+            passkeys.reload()
+          }}
+        />
+      )}
       {codes && <RecoveryCodes codes={codes} close={seen} />}
       {removing && (
         <Confirm
@@ -67,7 +84,9 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
   )
 }
 
-function OnePasskey({ passkey: { name, createdAt, lastUsedAt }, remove }: { passkey: Passkey; remove: () => void }) {
+type OneProps = { passkey: Passkey; rename: () => void; remove: () => void }
+
+function OnePasskey({ passkey: { name, createdAt, lastUsedAt }, rename, remove }: OneProps) {
   return (
     <li>
       <span>
@@ -84,10 +103,31 @@ function OnePasskey({ passkey: { name, createdAt, lastUsedAt }, remove }: { pass
           )}
         </small>
       </span>
+      <button type="button" class="small quiet" aria-label={`Rename ${name}`} onClick={rename}>
+        Rename
+      </button>
       <button type="button" class="small danger" aria-label={`Remove ${name}`} onClick={remove}>
         Remove
       </button>
     </li>
+  )
+}
+
+type RenameProps = { passkey: Passkey; close: () => void; renamed: () => void }
+
+function RenamePasskey({ passkey, close, renamed }: RenameProps) {
+  const { busy, problem, submits } = useSubmit()
+  const submit = submits(async ({ name = '' }) => {
+    await renamePasskey(passkey.id, { name })
+    renamed()
+  })
+  return (
+    <Dialog title="Rename the passkey" close={close}>
+      <Form problem={problem} onSubmit={submit}>
+        <Field label="Name" name="name" defaultValue={passkey.name} maxLength={60} required />
+        <Submit busy={busy} busyText="Saving…" verb="Save" cancel={close} />
+      </Form>
+    </Dialog>
   )
 }
 
