@@ -86,7 +86,8 @@ export async function startProvider({ port = 0, redirectUris, conform = true }: 
     const accountId = form.get('subject') || email || 'nobody'
     accounts.set(accountId, { email, isVerified: form.get('verified') === 'text' ? 'true' : form.has('verified') })
     const login = { accountId, amr: form.has('mfa') ? ['pwd', 'mfa'] : ['pwd'], remember: false }
-    await provider.interactionFinished(request, response, form.has('deny') ? { error: 'access_denied' } : { login })
+    const result = form.has('deny') ? { error: 'access_denied' } : { login, consent: {} }
+    await provider.interactionFinished(request, response, result)
   }
   server.on('request', (request, response) => {
     const uid = /^\/interaction\/([\w-]+)$/.exec(request.url ?? '')?.[1]

@@ -1,4 +1,4 @@
-/** What every change of how users sign in has in common: its mail, its entry of the log, and the lock that it is made under. */
+/** What every change of how users sign in has: its mail, its entry of the log, and the lock that it is made under. */
 import type { ActionKind, Operator } from '../action-log/actions.ts'
 import { recordAction } from '../action-log/actions.ts'
 import type { LiveSession } from '../identity/sessions.ts'

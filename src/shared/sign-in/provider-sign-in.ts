@@ -102,7 +102,8 @@ type Address = { pending: Pending; email: string; isProved: boolean }
 
 /**
  * The user of an address that is verified, their row locked: a new one; or one who had not verified it, without
- * everything that could use their account. Null: a user who is still to be proved. @throws ApiError forbidden, conflict.
+ * everything that could use their account. Null: a user who is still to be proved.
+ * @throws ApiError forbidden, conflict.
  */
 async function takeIn(
   { terms }: Deps,

@@ -76,7 +76,7 @@ describe('signing in at a provider', () => {
   const kindOf = ({ json }: Reply): string =>
     json.token ? 'session' : json.ticket ? 'ticket' : json.pending ? 'pending' : (json.needs ?? json.error)
 
-  it('makes a verified user without a password, with credits, mail and record, known by the subject alone', async () => {
+  it('makes a verified user without a password, with credits, mail and record, known by the subject', async () => {
     const email = anEmail()
     const { json } = await newBrowser().through({ subject: 'stays', email, verified: true })
     expect(json.user).to.deep.include({ email, emailVerified: true, credits: 7 })
@@ -107,7 +107,7 @@ describe('signing in at a provider', () => {
     for (const secret of [sent.state!, sent.nonce!]) expect(stored).not.to.contain(secret)
   })
 
-  it('takes a state once, in its own browser, at its own provider, in time (agentcore #903, stonyx-oauth #36)', async () => {
+  it('takes a state once, in its browser, at its provider, in time (agentcore #903, stonyx-oauth #36)', async () => {
     const browser = newBrowser()
     const there = await signInThere(await browser.begin(), { email: anEmail(), verified: true })
     const refused = [401, 'invalid_ticket']
@@ -130,7 +130,7 @@ describe('signing in at a provider', () => {
     expect(shown(await browser.finish()), 'finished late').to.deep.equal(refused)
   })
 
-  it('refuses the answer of another issuer (mix-up), a changed code, and who cancels; a browser gets a page', async () => {
+  it('refuses the answer of another issuer (mix-up), and who cancels; a browser gets a page', async () => {
     const browser = newBrowser()
     const come = async (who: Who, change: (query: URLSearchParams) => void) => {
       const there = await signInThere(await browser.begin(), who)
@@ -194,7 +194,7 @@ describe('signing in at a provider', () => {
     }
   })
 
-  it('proves an address by a mail, once, in the browser that asked for it; then it links, or makes a user', async () => {
+  it('proves an address by a mail, once, in the browser that asked; then it links, or makes a user', async () => {
     for (const email of [(await someone()).email, anEmail()]) {
       const browser = newBrowser()
       await browser.through({ subject: `by mail ${email}`, verified: false })
