@@ -29,18 +29,10 @@ const PAGE = (uid: string): string => `<!doctype html><html lang="en"><title>Loc
 <p><label><input name="mfa" type="checkbox"> A second factor was asked for</label></p>
 <p><button>Sign in</button></p></form></body></html>`
 
-/**
- * Starts a real OpenID provider, at which anybody signs in as anybody. The form takes `subject`, too: what the provider
- * calls the user, else the address.
- */
-export async function startProvider({ port = 0, redirectUris, conform = true }: LocalProviderOptions) {
-  const { default: Provider } = await import('oidc-provider')
-  const accounts = new Map<string, Account>()
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+/** What the provider is made of. Anybody has an account, and nobody is asked whether they agree. */
+function configurationOf({ redirectUris, conform }: LocalProviderOptions, accounts: Map<string, Account>): object {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const provider = new Provider(issuer, {
+  return {
     clients: [
       {
         client_id: LOCAL_CLIENT.id,
@@ -65,14 +57,26 @@ export async function startProvider({ port = 0, redirectUris, conform = true }: 
         return { sub: id, ...(email && { email, email_verified: isVerified }) }
       },
     }),
-    // Nobody is asked whether they agree.
     loadExistingGrant: async ({ oidc }: Context) => {
       const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId })
       grant.addOIDCScope('openid email')
       await grant.save()
       return grant
     },
-  })
+  }
+}
+
+/**
+ * Starts a real OpenID provider, at which anybody signs in as anybody. The form takes `subject`, too: what the provider
+ * calls the user, else the address.
+ */
+export async function startProvider({ port = 0, redirectUris, conform = true }: LocalProviderOptions) {
+  const { default: Provider } = await import('oidc-provider')
+  const accounts = new Map<string, Account>()
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const provider = new Provider(issuer, configurationOf({ redirectUris, conform }, accounts))
   const serve = provider.callback()
   async function interact(request: IncomingMessage, response: ServerResponse, uid: string): Promise<void> {
     if (request.method !== 'POST') {

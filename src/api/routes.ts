@@ -49,8 +49,8 @@ import {
   removeApp,
   showFactors,
 } from './console/second-factor.ts'
-import { beginLink, endIdentity, showIdentities } from './console/identities.ts'
-import { askForMail, beginAtProvider, comeBack, finish, showProviders, signInByLink } from './console/providers.ts'
+import { identityEndpoints } from './console/identities.ts'
+import { providerEndpoints } from './console/providers.ts'
 import {
   beginPasskey,
   beginSignIn,
@@ -181,15 +181,8 @@ export const endpoints = [
   // `/api`: accounts, and how their users sign in.
   createAccount,
   login,
-  showProviders,
-  finish,
-  askForMail,
-  signInByLink,
-  beginAtProvider,
-  comeBack,
-  showIdentities,
-  beginLink,
-  endIdentity,
+  ...providerEndpoints,
+  ...identityEndpoints,
   passSecondFactor,
   showFactors,
   beginApp,

@@ -72,7 +72,6 @@ export async function startWeb(
   log: Log,
   drainMs = DRAIN_MS,
 ): Promise<Running & { port: number; server: Server }> {
-  const providers = createProviderClients(config, readProviders(config))
   const metrics = createWebMetrics(config)
   const services = await connect(config, metrics, log)
   const { db, redis, queues } = services
@@ -103,7 +102,6 @@ export async function startWeb(
     longAnswers: createLongAnswers(db, Math.ceil(config.DATABASE_POOL / 4)),
     ...bounds,
     media: createMediaReader(config),
-    providers,
     payments: paymentsWith(config, { db, log, replies }, metrics),
     ...stop.signals,
   })
@@ -167,6 +165,7 @@ async function connect(config: Config, { observer, registry }: WebMetrics, log: 
   const database = openDatabase(config, observer)
   return {
     ...database,
+    providers: createProviderClients(config, readProviders(config)),
     telemetry,
     schema: new SchemaGate(() => missingSchema(database.db)),
     redis,

@@ -27,7 +27,7 @@ const identity = z
   .meta({ id: 'Identity' })
 
 /** Lists the identities. */
-export const showIdentities = endpoint({
+const showIdentities = endpoint({
   tag,
   auth: session,
   method: 'get',
@@ -43,7 +43,7 @@ export const showIdentities = endpoint({
 export const address = z.strictObject({ ok, url: z.string().meta({ description: 'Where the browser goes next.' }) })
 
 /** Begins to link an identity. */
-export const beginLink = endpoint({
+const beginLink = endpoint({
   tag,
   auth: freshMember,
   method: 'post',
@@ -62,7 +62,7 @@ export const beginLink = endpoint({
 })
 
 /** Unlinks an identity. */
-export const endIdentity = endpoint({
+const endIdentity = endpoint({
   tag,
   auth: provenMember,
   method: 'delete',
@@ -80,3 +80,6 @@ export const endIdentity = endpoint({
     return { ok: true }
   }
 })
+
+/** All of them. */
+export const identityEndpoints = [showIdentities, beginLink, endIdentity] as const

@@ -51,7 +51,7 @@ export async function proveAtProvider(
 }
 
 /** Lists how people can sign in. */
-export const showProviders = endpoint({
+const showProviders = endpoint({
   tag,
   auth: null,
   method: 'get',
@@ -101,7 +101,7 @@ async function step({ log }: Pick<WebDeps, 'log'>, ctx: Context, work: () => Pro
 }
 
 /** Begins to sign in at a provider. */
-export const beginAtProvider = endpoint({
+const beginAtProvider = endpoint({
   tag,
   auth: null,
   method: 'get',
@@ -131,7 +131,7 @@ export const beginAtProvider = endpoint({
 const once = z.string({ error: 'must appear only once' }).max(4096).optional()
 
 /** Where providers lead browsers back to. */
-export const comeBack = endpoint({
+const comeBack = endpoint({
   tag,
   auth: null,
   method: 'get',
@@ -193,7 +193,7 @@ async function answerOf(deps: FinishDeps, request: RequestFacts, { mailIds, ...f
 const ENTRY_ERRORS = ['account_suspended', 'forbidden', 'identity_taken', 'conflict'] as const
 
 /** What follows once the browser is back. */
-export const finish = endpoint({
+const finish = endpoint({
   ...ofLink,
   path: '/api/auth/sign-in/finish',
   summary: 'Finish a sign-in at a provider',
@@ -208,7 +208,7 @@ export const finish = endpoint({
 })
 
 /** Asks for the mail that proves an address. */
-export const askForMail = endpoint({
+const askForMail = endpoint({
   tag,
   auth: null,
   method: 'post',
@@ -230,7 +230,7 @@ export const askForMail = endpoint({
 })
 
 /** Signs in by a link: of such a mail, or of an operator. */
-export const signInByLink = endpoint({
+const signInByLink = endpoint({
   ...ofLink,
   path: '/api/auth/sign-in/mail',
   summary: 'Sign in by a link',
@@ -245,3 +245,6 @@ export const signInByLink = endpoint({
     return answerOf(deps, request, await signInByMail({ ...deps, terms }, request.bindBrowser(), body.token, from))
   }
 })
+
+/** All of them. */
+export const providerEndpoints = [showProviders, finish, askForMail, signInByLink, beginAtProvider, comeBack] as const

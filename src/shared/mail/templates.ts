@@ -17,7 +17,7 @@ const quoted = (name: string): string => `"${name.replace(/[.:/@]/g, '$&\u2060')
  * The button of a link that works once. Gateways that rewrite links may lose its fragment: the page takes the code,
  * too.
  */
-const linkTo = (baseUrl: string, page: string, label: string, token: string): Action => ({
+export const linkTo = (baseUrl: string, page: string, label: string, token: string): Action => ({
   label,
   url: `${baseUrl}/${page}#token=${token}`,
   otherwise: `If the link does not work, open ${baseUrl}/${page} and enter this code: ${token}`,
@@ -49,22 +49,6 @@ export function resetMail(baseUrl: string, address: string, token: string): Mail
       'The link works once, and only the newest link works. Changing your password signs you out everywhere. If ' +
         'this address has not been verified yet, it also ends all API keys of the account.',
       'If that was not you, ignore this e-mail: your password stays the same.',
-    ],
-  })
-}
-
-/** Lets the owner of an address complete a sign-in at a provider, which has not verified the address. */
-export function signInLinkMail(baseUrl: string, address: string, token: string): MailContent {
-  return write({
-    subject: `Complete your sign-in to ${PRODUCT}`,
-    paragraphs: [
-      `Somebody signs in at ${baseUrl} through a provider, and gave the address ${address}.`,
-      'If that is you, open this page within 10 minutes, in the browser in which you began:',
-    ],
-    action: linkTo(baseUrl, 'sign-in/mail', 'Complete the sign-in', token),
-    closing: [
-      'The link works once, and in no other browser.',
-      'If that was not you, ignore this e-mail: nothing is connected to your account.',
     ],
   })
 }

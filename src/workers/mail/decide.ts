@@ -23,12 +23,12 @@ import {
   keyMail,
   moneyMail,
   resetMail,
-  signInLinkMail,
   signInMail,
   verificationMail,
   webhookMail,
 } from '../../shared/mail/templates.ts'
 import type { ClaimedMail } from '../../shared/mail/mails.ts'
+import { signInLinkMail } from '../../shared/mail/sign-in-link.ts'
 import { isExpected } from '../../shared/sign-in/pending.ts'
 
 /** What becomes of a mail now. `skip`: why it is not sent, `wait`: why it is sent in `seconds`; both for operators. */

@@ -1,80 +1,26 @@
 import { expect } from 'chai'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { startProvider } from '../../../scripts/services/provider.ts'
-import type { LocalProvider } from '../../../scripts/services/provider.ts'
-import type { Settings, TestWeb } from '../../../scripts/harness/harness.ts'
-import { startTestWeb } from '../../../scripts/harness/harness.ts'
+import type { TestWeb } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { get, send } from '../../../scripts/harness/http.ts'
+import { get } from '../../../scripts/harness/http.ts'
 import { COMMANDS } from '../../../src/admin/commands.ts'
-import { invite } from '../../../src/shared/identity/invitations.ts'
-import { createTokenMint } from '../../../src/shared/identity/one-time-tokens.ts'
 import { findUserByEmail } from '../../../src/shared/identity/users.ts'
-import type { MailId } from '../../../src/shared/platform/ids.ts'
-import { anOrganisation } from '../../../scripts/harness/factories.ts'
-import { PASSWORD, aPerson, anEmail, consoleConfig, startConsole } from '../../support/console.ts'
+import { PASSWORD, aPerson, anEmail } from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { addApp } from './support/app.ts'
 import { addPasskey } from './support/authenticator.ts'
 import type { Who } from './support/provider.ts'
-import { aBrowser, providerSettings, signInThere, startGitHub } from './support/provider.ts'
-
-const shown = ({ status, json }: Reply) => [status, json?.error ?? null]
-const CALLBACK = 'https://gate.example/auth/callback'
+import { signInThere } from './support/provider.ts'
+import { CALLBACK, atProviders, kindOf, shown } from './support/at-providers.ts'
 
 describe('signing in at a provider', () => {
-  let provider: LocalProvider
-  let github: Awaited<ReturnType<typeof startGitHub>>
+  const at = atProviders()
+  const { newBrowser, identitiesOf, someone, asker, mailedToken } = at
   let web: TestConsole
   let other: TestWeb
-  let off: TestConsole
-  const start = async (settings: Settings) =>
-    startConsole(await consoleConfig({ TRUST_PROXY: '1', SIGNUP_CREDITS: '7', ...settings }))
-  before(async () => {
-    const ids = ['local', 'trusted', 'invited', 'never', 'domain', 'off']
-    provider = await startProvider({ redirectUris: ids.map((id) => `${CALLBACK}/${id}`) })
-    github = await startGitHub({
-      first: { id: 1, emails: [{ email: 'gh-1@example.com', primary: true, verified: true }] },
-      second: { id: 2, emails: [{ email: 'gh-2@example.com', primary: true, verified: false }] },
-    })
-    const { issuer } = provider
-    web = await start(
-      providerSettings([
-        { id: 'local', issuer },
-        { id: 'trusted', issuer, secondFactor: true },
-        { id: 'invited', issuer, register: 'invited' },
-        { id: 'never', issuer, register: 'never' },
-        { id: 'domain', issuer, domains: ['acme.example'] },
-        { id: 'github', github: github.url, label: 'GitHub' },
-        { id: 'down', issuer: 'http://127.0.0.1:9' },
-      ]),
-    )
-    other = await startTestWeb(web.config)
-    off = await start({ ...providerSettings([{ id: 'off', issuer }]), PASSWORDS: 'off' })
+  before(() => {
+    web = at.web()
+    other = at.other()
   })
-  after(async () => {
-    await Promise.all([other.stop(), off.stop()])
-    await web.stop()
-    await Promise.all([provider.close(), github.close()])
-  })
-
-  const newBrowser = (at = web) => aBrowser(at.url)
-  const identitiesOf = async (email: string) =>
-    web.db('identities').whereIn('user_id', web.db('users').where({ email }).select('id')).pluck<string[]>('subject')
-  const verified = async (person: Person): Promise<Person> => {
-    await web.db('users').where({ email: person.email }).update({ email_verified_at: web.db.fn.now() })
-    return person
-  }
-  const someone = async () => verified(await aPerson(web))
-  const asker = (token: string) => (method: string, path: string, body?: unknown) =>
-    send(method, `${web.url}${path}`, { key: token, body })
-  const mailedToken = async (email: string): Promise<string> => {
-    const { id } = await web.db('mails').where({ recipient: email, kind: 'sign_in' }).orderBy('id', 'desc').first()
-    return createTokenMint(web.config.APP_SECRET)('sign_in', id as MailId)
-  }
-  const kindOf = ({ json }: Reply): string =>
-    json.token ? 'session' : json.ticket ? 'ticket' : json.pending ? 'pending' : (json.needs ?? json.error)
 
   it('makes a verified user without a password, with credits, mail and record, known by the subject', async () => {
     const email = anEmail()
@@ -118,7 +64,7 @@ describe('signing in at a provider', () => {
     const elsewhere = new URL(there.href.replace('/callback/local', '/callback/trusted'))
     expect(shown(await browser.back(elsewhere)), 'another provider').to.deep.equal(refused)
     const both = await Promise.all([browser.back(there), browser.back(there, other.url)])
-    expect(both.map(({ status }) => status).toSorted()).to.deep.equal([303, 401])
+    expect(both.map(({ status }) => status)).to.have.members([303, 401])
     const finished = await Promise.all([browser.finish(), browser.finish(other.url), browser.finish()])
     expect(finished.map(kindOf).toSorted()).to.deep.equal(['invalid_ticket', 'invalid_ticket', 'session'])
 
@@ -257,7 +203,7 @@ describe('signing in at a provider', () => {
       await browser.ask('POST', '/api/auth/sign-in/email', { email: person.email })
       return browser.ask('POST', '/api/auth/sign-in/mail', { token: await mailedToken(person.email) })
     }
-    const issuerOfLocal = () => provider.issuer
+    const issuerOfLocal = () => at.issuer()
     const linked = async (person: Guarded, more: Who, provider?: string) => {
       const user = (await findUserByEmail(web.db, person.email))!
       const row = { id: crypto.randomUUID(), user_id: user.id, subject: `guarded ${person.email}` }
@@ -292,132 +238,5 @@ describe('signing in at a provider', () => {
     const step = { ticket: half.json.ticket, code: person.app() }
     expect(kindOf(await browser.ask('POST', '/api/auth/second-factor', step))).to.equal('session')
     expect(await identitiesOf(person.email)).to.deep.equal([`guarded ${person.email}`])
-  })
-
-  it('makes users as `register` and `domains` say, and accepts the invitation that it came with', async () => {
-    const invited = async (to: string) => {
-      const { id: accountId, userId } = await anOrganisation(web.db)
-      await web.db('users').where({ id: userId }).update({ email_verified_at: web.db.fn.now() })
-      let token = ''
-      const mint = (id: MailId): string => (token = createTokenMint(web.config.APP_SECRET)('invitation', id))
-      await invite(web.db, { accountId, userId }, { email: to, role: 'member', mint })
-      return `?invitation=${token}`
-    }
-    const come = (provider: string, email: string, query?: string) =>
-      newBrowser().through({ email, verified: true }, provider, query)
-    expect(shown(await come('never', anEmail()))).to.deep.equal([403, 'forbidden'])
-    expect(shown(await come('invited', anEmail()))).to.deep.equal([403, 'forbidden'])
-    expect(shown(await come('invited', anEmail(), await invited(anEmail())))).to.deep.equal([403, 'forbidden'])
-    const email = anEmail()
-    const { json } = await come('invited', email, await invited(email))
-    expect((await web.get('/api/accounts', json.token as string)).json.data).to.have.length(2)
-    expect(shown(await come('domain', anEmail()))).to.deep.equal([403, 'forbidden'])
-    expect(shown(await come('domain', 'x@sub.acme.example'))).to.deep.equal([403, 'forbidden'])
-    expect(kindOf(await come('domain', `a${process.pid}@acme.example`))).to.equal('session')
-    const existing = await someone()
-    expect(kindOf(await come('never', existing.email))).to.equal('pending')
-  })
-
-  it('connects accounts from a fresh session, lists them, and never disconnects the last way in', async () => {
-    const person = await someone()
-    const browser = newBrowser()
-    const me = (method: string, path: string, body?: unknown) => browser.ask(method, path, body, { key: person.token })
-    const subject = `linked ${person.email}`
-    const connect = async () => {
-      const { url } = (await me('POST', '/api/identities/local', {})).json
-      await browser.back(await signInThere(url as string, { subject }))
-      return browser.finish()
-    }
-    expect((await connect()).json).to.deep.equal({ ok: true, done: 'linked' })
-    expect(shown(await connect())).to.deep.equal([409, 'identity_taken'])
-    const { data } = (await me('GET', '/api/identities')).json
-    expect(data).to.have.length(1)
-    expect(data[0]).to.include({ provider: 'local', label: 'Local' })
-    await web.db('users').where({ email: person.email }).update({ password_hash: 'none' })
-    const remove = () => me('DELETE', `/api/identities/${data[0].id}`)
-    expect(shown(await remove())).to.deep.equal([409, 'last_sign_in'])
-    await addPasskey(asker(person.token))
-    const user = (await findUserByEmail(web.db, person.email))!
-    await web
-      .db('sessions')
-      .where({ user_id: user.id })
-      .update({
-        created_at: web.db.raw(`now() - interval '16 minutes'`),
-        expires_at: web.db.raw(`now() + interval '1 hour'`),
-      })
-    for (const [method, path] of [
-      ['POST', '/api/identities/local'],
-      ['DELETE', `/api/identities/${data[0].id}`],
-      ['POST', '/api/auth/delete'],
-    ] as const)
-      expect(
-        shown(await me(method, path, method === 'POST' ? { email: person.email } : undefined)),
-        path,
-      ).to.deep.equal([403, 'proof_required'])
-    const prove = async (who: Who) => {
-      const { url } = (await me('POST', '/api/auth/proof', { provider: true })).json
-      expect(new URL(url as string).searchParams.get('prompt')).to.equal('login')
-      await browser.back(await signInThere(url as string, who))
-      return browser.finish()
-    }
-    expect(shown(await prove({ subject: 'somebody else' }))).to.deep.equal([401, 'invalid_credentials'])
-    expect(shown(await remove())).to.deep.equal([403, 'proof_required'])
-    expect((await prove({ subject })).json).to.deep.equal({ ok: true, done: 'proved' })
-    expect((await remove()).status).to.equal(200)
-    const [passkey] = (await me('GET', '/api/auth/passkeys')).json.data
-    expect(shown(await me('DELETE', `/api/auth/passkeys/${passkey.id}`))).to.deep.equal([409, 'last_sign_in'])
-    expect((await me('POST', '/api/auth/delete', { email: person.email, giveUpCredits: true })).status).to.equal(200)
-  })
-
-  it('asks GitHub for the number of the user and a verified primary address, with PKCE', async () => {
-    const come = async (code: string) => {
-      const browser = newBrowser()
-      const state = new URL(await browser.begin('github')).searchParams.get('state')!
-      await browser.back(new URL(`${CALLBACK}/github?code=${code}&state=${state}`))
-      return browser.finish()
-    }
-    expect((await come('first')).json.user).to.include({ email: 'gh-1@example.com', emailVerified: true })
-    expect(await identitiesOf('gh-1@example.com')).to.deep.equal(['1'])
-    expect((await come('second')).json).to.deep.equal({ ok: true, needs: 'email' })
-    for (const form of github.asked)
-      expect([form.get('code_verifier')?.length, form.get('redirect_uri')]).to.deep.equal([43, `${CALLBACK}/github`])
-  })
-
-  it('is 503 for a provider that is down, answers without end, or is another one; the others go on', async () => {
-    expect(shown(await newBrowser().ask('GET', '/api/auth/sign-in/down'))).to.deep.equal([503, 'service_unavailable'])
-    let body: () => string = () => ''
-    const server = createServer((_, response) => response.setHeader('Content-Type', 'application/json').end(body()))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const odd = await start(providerSettings([{ id: 'odd', issuer }]))
-    const ask = async () => shown(await newBrowser(odd).ask('GET', '/api/auth/sign-in/odd'))
-    try {
-      body = () => JSON.stringify({ issuer, authorization_endpoint: `${issuer}/auth`, x: 'x'.repeat(300_000) })
-      expect(await ask(), 'too long').to.deep.equal([503, 'service_unavailable'])
-      body = () => JSON.stringify({ issuer: 'https://evil.example', authorization_endpoint: `${issuer}/auth` })
-      expect(await ask(), 'another issuer').to.deep.equal([503, 'service_unavailable'])
-      body = () => JSON.stringify({ issuer, authorization_endpoint: `${issuer}/auth` })
-      expect(await ask()).to.deep.equal([303, null])
-    } finally {
-      await odd.stop()
-      server.close()
-    }
-  })
-
-  it('is the only way with PASSWORDS=off, but for a link of an operator, once', async () => {
-    expect((await off.get('/api/auth/providers')).json).to.deep.equal({
-      ok: true,
-      data: [{ id: 'off', label: 'Local' }],
-      passwords: false,
-    })
-    const email = anEmail()
-    for (const path of ['auth/register', 'auth/login', 'email/forgot', 'email/reset'])
-      expect((await off.post(`/api/${path}`, { email, password: PASSWORD })).status, path).to.equal(404)
-    expect(kindOf(await newBrowser(off).through({ email, verified: true }, 'off'))).to.equal('session')
-    const command = COMMANDS.find(({ usage }) => usage.startsWith('login-link'))!
-    const { link } = (await command.run(off.db, [email], {})).json as { link: string }
-    const token = new URL(link).hash.replace('#token=', '')
-    const spend = () => off.post('/api/auth/sign-in/mail', { token })
-    expect((await Promise.all([spend(), spend()])).map(kindOf).toSorted()).to.deep.equal(['invalid_token', 'session'])
   })
 })

@@ -34,23 +34,7 @@ export function Identities() {
       {!identities.data && !identities.problem && <Loading rows={2} />}
       <ul class="sessions">
         {identities.data?.data.map((one) => (
-          <li key={one.id}>
-            <span>
-              {nameOf(one)}
-              <br />
-              <small class="soft">
-                connected <Time iso={one.createdAt} />
-              </small>
-            </span>
-            <button
-              type="button"
-              class="small danger"
-              aria-label={`Disconnect ${nameOf(one)}`}
-              onClick={() => setRemoving(one)}
-            >
-              Disconnect
-            </button>
-          </li>
+          <OneIdentity key={one.id} identity={one} remove={() => setRemoving(one)} />
         ))}
       </ul>
       {providers.map(({ id, label }) => (
@@ -76,3 +60,18 @@ export function Identities() {
     </section>
   )
 }
+
+const OneIdentity = ({ identity, remove }: { identity: Identity; remove: () => void }) => (
+  <li>
+    <span>
+      {nameOf(identity)}
+      <br />
+      <small class="soft">
+        connected <Time iso={identity.createdAt} />
+      </small>
+    </span>
+    <button type="button" class="small danger" aria-label={`Disconnect ${nameOf(identity)}`} onClick={remove}>
+      Disconnect
+    </button>
+  </li>
+)

@@ -19,7 +19,6 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
   const [isAdding, setAdding] = useState(false)
   const [codes, setCodes] = useState<string[] | null>(null)
   const [removing, setRemoving] = useState<Passkey | null>(null)
-  const [renaming, setRenaming] = useState<Passkey | null>(null)
   const made = (recoveryCodes: string[] | null): void => {
     setAdding(false)
     passkeys.reload()
@@ -41,7 +40,7 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
           <OnePasskey
             key={passkey.id}
             passkey={passkey}
-            rename={() => setRenaming(passkey)}
+            renamed={passkeys.reload}
             remove={() => setRemoving(passkey)}
           />
         ))}
@@ -54,16 +53,6 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
         <p class="soft">This browser has no passkeys for this address.</p>
       )}
       {isAdding && <AddPasskey close={() => setAdding(false)} made={made} />}
-      {renaming && (
-        <RenamePasskey
-          passkey={renaming}
-          close={() => setRenaming(null)}
-          renamed={() => {
-            setRenaming(null)
-            passkeys.reload()
-          }}
-        />
-      )}
       {codes && <RecoveryCodes codes={codes} close={seen} />}
       {removing && (
         <Confirm
@@ -84,9 +73,11 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
   )
 }
 
-type OneProps = { passkey: Passkey; rename: () => void; remove: () => void }
+type OneProps = { passkey: Passkey; renamed: () => void; remove: () => void }
 
-function OnePasskey({ passkey: { name, createdAt, lastUsedAt }, rename, remove }: OneProps) {
+function OnePasskey({ passkey, renamed, remove }: OneProps) {
+  const { name, createdAt, lastUsedAt } = passkey
+  const [isRenaming, setRenaming] = useState(false)
   return (
     <li>
       <span>
@@ -103,12 +94,22 @@ function OnePasskey({ passkey: { name, createdAt, lastUsedAt }, rename, remove }
           )}
         </small>
       </span>
-      <button type="button" class="small quiet" aria-label={`Rename ${name}`} onClick={rename}>
+      <button type="button" class="small quiet" aria-label={`Rename ${name}`} onClick={() => setRenaming(true)}>
         Rename
       </button>
       <button type="button" class="small danger" aria-label={`Remove ${name}`} onClick={remove}>
         Remove
       </button>
+      {isRenaming && (
+        <RenamePasskey
+          passkey={passkey}
+          close={() => setRenaming(false)}
+          renamed={() => {
+            setRenaming(false)
+            renamed()
+          }}
+        />
+      )}
     </li>
   )
 }
