@@ -46,8 +46,8 @@ export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 export type MailDetails = Record<string, string | number | null>
 
 /**
- * A mail to write. The user of a reset, an invitation or a sign-in is unknown to the caller, and stays null. `from`: the
- * user who has it sent, in whose language it is to somebody without an account.
+ * A mail to write. The user of a reset, an invitation or a sign-in is unknown to the caller, and stays null. `from`:
+ * the user who has it sent, in whose language it is to somebody without an account.
  */
 export type NewMail = {
   id: MailId

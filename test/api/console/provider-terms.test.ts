@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { get } from '../../../scripts/harness/http.ts'
 import { COMMANDS } from '../../../src/admin/commands.ts'
 import { invite } from '../../../src/shared/identity/invitations.ts'
 import { createTokenMint } from '../../../src/shared/identity/one-time-tokens.ts'
@@ -11,8 +10,8 @@ import { anOrganisation } from '../../../scripts/harness/factories.ts'
 import { PASSWORD, anEmail } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
 import { addPasskey } from './support/authenticator.ts'
-import type { Who } from './support/provider.ts'
-import { providerSettings, signInThere, startGitHub } from './support/provider.ts'
+import type { Who, startGitHub } from './support/provider.ts'
+import { providerSettings, signInThere } from './support/provider.ts'
 import { CALLBACK, atProviders, kindOf, shown } from './support/at-providers.ts'
 
 describe('providers as they are configured', () => {
