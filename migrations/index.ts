@@ -27,6 +27,7 @@ import * as secondFactors from './018_second_factors.ts'
 import * as passkeys from './019_passkeys.ts'
 import * as listedModels from './020_listed_models.ts'
 import * as languages from './021_languages.ts'
+import * as identities from './022_identities.ts'
 import * as usageHours from './023_usage_hours.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
@@ -64,6 +65,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '019_passkeys': passkeys,
   '020_listed_models': listedModels,
   '021_languages': languages,
+  '022_identities': identities,
   '023_usage_hours': usageHours,
 }
 

@@ -441,6 +441,21 @@ CREATE CONSTRAINT TRIGGER grants_are_missed_by_payments AFTER DELETE ON grants D
 CREATE CONSTRAINT TRIGGER grants_keep_matching_payments AFTER UPDATE OF amount, origin, payment_id ON grants DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.payment_id IS NOT NULL) OR (new.payment_id IS NOT NULL))) EXECUTE FUNCTION check_payment();
 CREATE CONSTRAINT TRIGGER grants_match_payments AFTER INSERT ON grants DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.payment_id IS NOT NULL)) EXECUTE FUNCTION check_payment();
 
+-- Who users are at providers.
+CREATE TABLE identities (
+  id uuid NOT NULL, -- UUIDv7.
+  user_id uuid NOT NULL, -- Whose it is.
+  issuer text NOT NULL, -- Who vouches for them.
+  subject text NOT NULL, -- What the issuer calls them; nothing else is looked up.
+  email text, -- The address that they had there when they linked it, for its owner to recognise it by.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was linked.
+  last_used_at timestamptz, -- When it last signed in or proved its user; null: never.
+  CONSTRAINT identities_pkey PRIMARY KEY (id),
+  CONSTRAINT identities_subject_key UNIQUE (issuer, subject),
+  CONSTRAINT identities_user_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX identities_user ON identities USING btree (user_id);
+
 -- Invitations that can still be accepted. One that was accepted or revoked is deleted.
 CREATE TABLE invitations (
   id uuid NOT NULL, -- UUIDv7; inv_… in text.
@@ -504,6 +519,17 @@ CREATE INDEX ledger_entries_payment ON ledger_entries USING btree (payment_id) W
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_entries_match_calls AFTER INSERT ON ledger_entries REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION check_ledger();
 
+-- Links by which operators let somebody in. A used one is deleted.
+CREATE TABLE login_links (
+  token_hash bytea NOT NULL, -- SHA-256 of its token.
+  user_id uuid NOT NULL, -- Who signs in by it.
+  expires_at timestamptz NOT NULL, -- From then on it is refused.
+  CONSTRAINT login_links_pkey PRIMARY KEY (token_hash),
+  CONSTRAINT login_links_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT login_links_token_is_sha256 CHECK ((octet_length(token_hash) = 32))
+);
+CREATE INDEX login_links_user ON login_links USING btree (user_id);
+
 -- Networks that a user has logged in from: guesses of others do not keep them out there.
 CREATE TABLE login_networks (
   user_id uuid NOT NULL, -- Who logged in.
@@ -558,8 +584,8 @@ CREATE TABLE mails (
   CONSTRAINT mails_pkey PRIMARY KEY (id),
   CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT mails_finished_or_not CHECK (((status = ANY (ARRAY['sent'::text, 'skipped'::text, 'dead'::text])) = (finished_at IS NOT NULL))),
-  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text, 'access'::text, 'key_rotated'::text, 'top_up_failed'::text, 'invitation'::text, 'webhook_off'::text, 'sign_in_changed'::text]))) NOT VALID,
-  CONSTRAINT mails_know_their_user CHECK (((kind = ANY (ARRAY['reset'::text, 'invitation'::text])) = (user_id IS NULL))),
+  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text, 'access'::text, 'key_rotated'::text, 'top_up_failed'::text, 'invitation'::text, 'webhook_off'::text, 'sign_in_changed'::text, 'sign_in'::text]))) NOT VALID,
+  CONSTRAINT mails_know_their_user CHECK (((kind = ANY (ARRAY['reset'::text, 'invitation'::text, 'sign_in'::text])) = (user_id IS NULL))),
   CONSTRAINT mails_language_known CHECK ((language = ANY (ARRAY['en'::text, 'zh-CN'::text]))),
   CONSTRAINT mails_note_length CHECK ((char_length(note) <= 500)),
   CONSTRAINT mails_recipient_is_lowercase CHECK (((recipient = lower(recipient)) AND ((length(recipient) >= 3) AND (length(recipient) <= 254)))),
@@ -621,7 +647,7 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'account_limited'::text, 'role_changed'::text, 'account_grouped'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text, 'upstream_key_disabled'::text, 'upstream_key_enabled'::text, 'upstream_key_tested'::text, 'totp_added'::text, 'totp_removed'::text, 'recovery_code_used'::text, 'second_factor_reset'::text, 'passkey_added'::text, 'passkey_removed'::text, 'passkey_refused'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'account_limited'::text, 'role_changed'::text, 'account_grouped'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text, 'upstream_key_disabled'::text, 'upstream_key_enabled'::text, 'upstream_key_tested'::text, 'totp_added'::text, 'totp_removed'::text, 'recovery_code_used'::text, 'second_factor_reset'::text, 'passkey_added'::text, 'passkey_removed'::text, 'passkey_refused'::text, 'identity_linked'::text, 'identity_removed'::text, 'login_link_made'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 CREATE INDEX operator_actions_action ON operator_actions USING btree (action, id DESC);
@@ -658,6 +684,7 @@ CREATE TABLE passkeys (
   name text NOT NULL, -- For its owner to recognise it by.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was added.
   last_used_at timestamptz, -- When it last signed in or proved its user; null: never.
+  host text, -- The host that it belongs to; null: of one from before this was noted.
   CONSTRAINT passkeys_pkey PRIMARY KEY (id),
   CONSTRAINT passkeys_credential_key UNIQUE (credential_id),
   CONSTRAINT passkeys_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
@@ -795,6 +822,34 @@ CREATE CONSTRAINT TRIGGER payments_match_grants AFTER INSERT OR UPDATE OF id, st
 CREATE TRIGGER payments_tell AFTER UPDATE OF status, refunded_minor, disputed_minor ON payments FOR EACH ROW EXECUTE FUNCTION tell_of_payment();
 CREATE TRIGGER payments_terms_stand BEFORE UPDATE ON payments FOR EACH ROW EXECUTE FUNCTION keep_payment_terms();
 
+-- Browsers that have come back from a provider: who they are there, the latest of a browser. It signs nobody in.
+CREATE TABLE pending_identities (
+  id uuid NOT NULL, -- UUIDv7.
+  browser_hash bytea NOT NULL, -- SHA-256 of the cookie of the browser that it belongs to.
+  provider text NOT NULL, -- Its id in SIGNIN_PROVIDERS.
+  issuer text NOT NULL, -- Who vouches for them.
+  subject text NOT NULL, -- What the issuer calls them.
+  email text, -- The address that they have there.
+  email_verified boolean NOT NULL, -- Whether the issuer has verified it.
+  has_passed_factor boolean NOT NULL, -- Whether the issuer has asked for a second factor.
+  purpose text NOT NULL, -- What for: sign_in, link or proof.
+  session_id uuid, -- Which session links or proves; null: it signs in.
+  invitation_hash bytea, -- SHA-256 of the invitation that the sign-in is to accept.
+  finished_at timestamptz, -- When the browser asked what follows, which it can once.
+  mail_id uuid, -- The mail that is to prove an address; null: none.
+  mail_hash bytea, -- SHA-256 of the token of that mail; null: none, or it was used.
+  mailed_to text, -- The address that is to be proved.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When the browser came back.
+  expires_at timestamptz NOT NULL, -- From then on it is refused.
+  CONSTRAINT pending_identities_pkey PRIMARY KEY (id),
+  CONSTRAINT pending_identities_browser_key UNIQUE (browser_hash),
+  CONSTRAINT pending_identities_browser_is_sha256 CHECK ((octet_length(browser_hash) = 32)),
+  CONSTRAINT pending_identities_mail_whole CHECK (((mail_id IS NULL) = (mailed_to IS NULL))),
+  CONSTRAINT pending_identities_verified_address CHECK (((email IS NOT NULL) OR (NOT email_verified)))
+);
+CREATE INDEX pending_identities_expiry ON pending_identities USING btree (expires_at);
+CREATE UNIQUE INDEX pending_identities_mail ON pending_identities USING btree (mail_id);
+
 -- Every price that a call was opened at, for good.
 CREATE TABLE price_versions (
   id uuid NOT NULL, -- Derived from the model and the hash; price_… in text.
@@ -806,6 +861,23 @@ CREATE TABLE price_versions (
   CONSTRAINT price_versions_once UNIQUE (model, hash),
   CONSTRAINT price_versions_hash_whole CHECK ((hash ~ '^[0-9a-f]{64}$'::text))
 );
+
+-- Browsers that are at a provider. One that comes back is deleted.
+CREATE TABLE provider_attempts (
+  state_hash bytea NOT NULL, -- SHA-256 of the state.
+  browser_hash bytea NOT NULL, -- SHA-256 of the cookie of the browser that must come back.
+  provider text NOT NULL, -- Its id in SIGNIN_PROVIDERS.
+  purpose text NOT NULL, -- What for: sign_in, link or proof.
+  session_id uuid, -- Which session links or proves; null: it signs in.
+  invitation_hash bytea, -- SHA-256 of the invitation that the sign-in is to accept.
+  expires_at timestamptz NOT NULL, -- From then on it is refused.
+  CONSTRAINT provider_attempts_pkey PRIMARY KEY (state_hash),
+  CONSTRAINT provider_attempts_browser_is_sha256 CHECK ((octet_length(browser_hash) = 32)),
+  CONSTRAINT provider_attempts_purpose_known CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'link'::text, 'proof'::text]))),
+  CONSTRAINT provider_attempts_session_of_purpose CHECK (((session_id IS NULL) = (purpose = 'sign_in'::text))),
+  CONSTRAINT provider_attempts_state_is_sha256 CHECK ((octet_length(state_hash) = 32))
+);
+CREATE INDEX provider_attempts_expiry ON provider_attempts USING btree (expires_at);
 
 -- Recovery codes that were not used. A used one is deleted.
 CREATE TABLE recovery_codes (
@@ -884,6 +956,7 @@ CREATE TABLE sign_in_tickets (
   browser_hash bytea NOT NULL, -- SHA-256 of the cookie of the browser that it belongs to.
   failures integer NOT NULL DEFAULT 0, -- Wrong codes so far.
   expires_at timestamptz NOT NULL, -- From then on it is refused.
+  pending_id uuid, -- The pending identity that it links; null: none.
   CONSTRAINT sign_in_tickets_pkey PRIMARY KEY (token_hash),
   CONSTRAINT sign_in_tickets_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT sign_in_tickets_browser_is_sha256 CHECK ((octet_length(browser_hash) = 32)),

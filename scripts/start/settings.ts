@@ -3,6 +3,8 @@ import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { root } from '../folders.ts'
 import { freePort, isFree } from '../services/ports.ts'
+import { LOCAL_CLIENT, startProvider } from '../services/provider.ts'
+import type { LocalProvider } from '../services/provider.ts'
 import { keptSecret, writePrivately } from '../services/secrets.ts'
 import type { Environment } from './data-folder.ts'
 
@@ -56,6 +58,17 @@ export function sandboxPayments(folder: string, port: number): Environment {
     STRIPE_WEBHOOK_SECRET: `whsec_${keptSecret(join(folder, 'stripe-webhook-secret'))}`,
     STRIPE_API_BASE: `http://127.0.0.1:${port}`,
   }
+}
+
+/** A provider on this machine, and what the programs need to let people sign in there. */
+export async function localProvider(folder: string): Promise<{ provider: LocalProvider; settings: Environment }> {
+  const redirectUris = ['localhost', '127.0.0.1'].map((host) => `http://${host}/auth/callback/local`)
+  const provider = await startProvider({ redirectUris })
+  const file = join(folder, 'providers.json')
+  const client = { clientId: LOCAL_CLIENT.id, clientSecretEnv: 'LOCAL_PROVIDER_SECRET' }
+  const entry = { id: 'local', label: 'the local provider', issuer: provider.issuer, register: 'open', ...client }
+  writePrivately(file, JSON.stringify([entry]))
+  return { provider, settings: { SIGNIN_PROVIDERS: file, LOCAL_PROVIDER_SECRET: LOCAL_CLIENT.secret } }
 }
 
 /** How the programs of this machine reach one that listens at HOST: as 127.0.0.1, where that is among its addresses. */

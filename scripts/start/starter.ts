@@ -11,10 +11,12 @@ import { demoAccount } from './demo.ts'
 import { Program } from './program.ts'
 import { postgresFor, redisFor } from './services.ts'
 import type { Service } from './services.ts'
+import type { LocalProvider } from '../services/provider.ts'
 import {
   healthPort,
   keptSettings,
   localHost,
+  localProvider,
   sandboxCatalogue,
   sandboxPayments,
   tellStripe,
@@ -54,6 +56,7 @@ export class Starter {
   private readonly services: Service[] = []
   private readonly programs: Program[] = []
   private environment: Environment = {}
+  private localProvider: LocalProvider | undefined
   private stopping = false
 
   /** `onDeath` is called when one of its processes ends by itself, with its name and its last lines. */
@@ -81,6 +84,7 @@ export class Starter {
     process.umask(0o077)
     // Its port is in the catalogue, which the migrations apply.
     await this.stage('sandbox', () => this.sandbox())
+    if (this.from === 'sources' && !process.env['SIGNIN_PROVIDERS']) await this.stage('provider', () => this.provider())
     await this.stage('migrations', async () => ({
       about: await runToEnd(['dist/src/admin/migrate.js'], { ...process.env, ...this.environment }),
     }))
@@ -107,6 +111,7 @@ export class Starter {
       const program = this.programs.find((one) => one.name === name)
       await program?.stop(name === 'sandbox' ? 2_000 : 30_000)
     }
+    await this.localProvider?.close()
     for (const service of this.services.toReversed()) await service.own?.stop()
   }
 
@@ -185,6 +190,14 @@ export class Starter {
     Object.assign(this.environment, sandboxPayments(this.folder, port))
     const note = file === undefined ? '' : ` (4010 is taken; the catalogue with this port is ${shown(file)})`
     return { about: `a sandbox upstream at 127.0.0.1:${port}${note}` }
+  }
+
+  /** At which anybody signs in as anybody: for who works on Tollgate alone. */
+  private async provider(): Promise<{ about: string }> {
+    const { provider, settings } = await localProvider(this.folder)
+    this.localProvider = provider
+    Object.assign(this.environment, settings)
+    return { about: `a local provider at ${provider.issuer}` }
   }
 
   private async web(): Promise<{ about: string; port: number }> {

@@ -4,6 +4,7 @@ import { accountCommands } from './commands/accounts.ts'
 import { catalogueCommands } from './commands/catalogue.ts'
 import { doctorCommands } from './commands/doctor.ts'
 import { accountClosureCommands } from './commands/account-closure.ts'
+import { signInCommands } from './commands/sign-in.ts'
 import { bannerCommands } from './commands/banner.ts'
 import { codeCommands } from './commands/codes.ts'
 import { paymentCommands } from './commands/payments.ts'
@@ -17,6 +18,7 @@ import { reportCommands } from './commands/reports.ts'
 export const COMMANDS: Command<object>[] = [
   ...accountCommands,
   ...accountClosureCommands,
+  ...signInCommands,
   ...moneyCommands,
   ...reportCommands,
   ...keyCommands,

@@ -14,7 +14,9 @@ import { CHECK_MS, ServiceUnavailable, checkPostgres, checkRedis, within } from 
 import { createMailer } from '../shared/mail/mailer.ts'
 import { providerOf } from '../shared/payments/deps.ts'
 import type { Provider } from '../shared/payments/provider.ts'
-import { factorAdvice } from '../shared/sign-in/policy.ts'
+import { factorAdvice, signInAdvice } from '../shared/sign-in/policy.ts'
+import { createProviderClients } from '../shared/sign-in/provider-client.ts'
+import { readProviders } from '../shared/sign-in/providers.ts'
 import { probeStorage } from '../shared/media/storage-check.ts'
 import { checkKey } from '../shared/operators/key-check.ts'
 import type { Report } from './command.ts'
@@ -82,6 +84,22 @@ async function address(config: Config): Promise<string> {
   return config.BASE_URL
 }
 
+/** The providers at which people sign in: whether each is there, and is who it should be. */
+function providersOf(config: Config): Promise<Finding>[] {
+  try {
+    const clients = createProviderClients(config, readProviders(config))
+    return Array.from(clients.values(), ({ id, issuer, probe }) =>
+      finding(`provider ${id}`, async () => {
+        await probe()
+        return `${issuer} lets people come back to ${config.BASE_URL}/auth/callback/${id}`
+      }),
+    )
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return [finding('providers', () => Promise.reject(error))]
+  }
+}
+
 /** Checks everything in turn. */
 async function examine(db: Db, config: Config): Promise<Finding[]> {
   const provider = providerOf(config)
@@ -96,6 +114,7 @@ async function examine(db: Db, config: Config): Promise<Finding[]> {
     finding('mail', () => mail(config)),
     finding('BASE_URL', () => address(config)),
     ...(provider === null ? [] : [finding('payments', () => payments(provider))]),
+    ...providersOf(config),
   ])
   return [...findings, ...(await examineCatalogue(db, config))]
 }
@@ -143,6 +162,10 @@ async function examineCatalogue(db: Db, config: Config): Promise<Finding[]> {
   return [whole, ...keys]
 }
 
+/** None while Postgres cannot be asked, or is not migrated: both are findings. */
+const adviceOf = (db: Db, config: Config): Promise<string[]> =>
+  within(CHECK_MS, () => signInAdvice(db, config)).catch(() => [])
+
 const lineOf = ({ name, ok, says }: Finding): string => `${ok ? 'ok  ' : 'FAIL'}  ${name}: ${says}`
 
 function read(): Config | Finding {
@@ -158,7 +181,10 @@ function read(): Config | Finding {
 export async function doctor(db: Db): Promise<Report> {
   const config = read()
   const findings = 'says' in config ? [config] : await examine(db, config)
-  const warnings = 'says' in config ? [] : [...configWarnings(config, QUEUES), ...factorAdvice(config)]
+  const warnings =
+    'says' in config
+      ? []
+      : [...configWarnings(config, QUEUES), ...factorAdvice(config), ...(await adviceOf(db, config))]
   const failed = findings.filter(({ ok }) => !ok).length
   return {
     json: { ok: failed === 0, findings, warnings },

@@ -16,6 +16,7 @@ import type { Replies } from '../shared/replies/reply-channel.ts'
 import type { WebProcesses } from '../shared/replies/web-processes.ts'
 import type { Guesses } from '../shared/identity/login.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
+import type { ProviderClients } from '../shared/sign-in/provider-client.ts'
 import type { PaymentDeps } from '../shared/payments/deps.ts'
 import type { Telemetry } from '../shared/platform/telemetry/telemetry.ts'
 import type { MediaReader } from '../shared/media/reader.ts'
@@ -79,6 +80,8 @@ export type WebDeps = {
   /** For test mails alone: all others go through the outbox. */
   mailer: Mailer
   media: MediaReader
+  /** At which people can sign in. */
+  providers: ProviderClients
   /** null without PAYMENTS. */
   payments: PaymentDeps | null
   /** Whether the database has been migrated far enough. */

@@ -49,6 +49,8 @@ import {
   removeApp,
   showFactors,
 } from './console/second-factor.ts'
+import { identityEndpoints } from './console/identities.ts'
+import { providerEndpoints } from './console/providers.ts'
 import {
   beginPasskey,
   beginSignIn,
@@ -179,6 +181,8 @@ export const endpoints = [
   // `/api`: accounts, and how their users sign in.
   createAccount,
   login,
+  ...providerEndpoints,
+  ...identityEndpoints,
   passSecondFactor,
   showFactors,
   beginApp,

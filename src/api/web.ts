@@ -28,6 +28,8 @@ import { createRefusals } from '../shared/calls/refusal-records.ts'
 import { Replies } from '../shared/replies/reply-channel.ts'
 import { WebProcesses } from '../shared/replies/web-processes.ts'
 import { checkStorage } from '../shared/media/storage-check.ts'
+import { createProviderClients } from '../shared/sign-in/provider-client.ts'
+import { readProviders } from '../shared/sign-in/providers.ts'
 import { promptPaymentsOf } from '../shared/payments/deps.ts'
 import { createMediaReader } from '../shared/media/reader.ts'
 import { startTelemetry } from '../shared/platform/telemetry/start.ts'
@@ -163,6 +165,7 @@ async function connect(config: Config, { observer, registry }: WebMetrics, log: 
   const database = openDatabase(config, observer)
   return {
     ...database,
+    providers: createProviderClients(config, readProviders(config)),
     telemetry,
     schema: new SchemaGate(() => missingSchema(database.db)),
     redis,

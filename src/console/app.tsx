@@ -37,6 +37,11 @@ const OUTSIDE: Route[] = [
   { path: '/new-address', page: NewAddressPage },
   { path: '/access', page: AccessPage },
   { path: '/invitation', page: lazyPage(async () => (await import('./pages/invitation.tsx')).InvitationPage) },
+  {
+    path: '/sign-in/done',
+    page: lazyPage(async () => (await import('./pages/provider-return.tsx')).ProviderReturnPage),
+  },
+  { path: '/sign-in/mail', page: lazyPage(async () => (await import('./pages/provider-return.tsx')).SignInLinkPage) },
   { path: '/dev/mail', page: lazyPage(async () => (await import('./pages/local-mails.tsx')).LocalMailsPage) },
 ]
 

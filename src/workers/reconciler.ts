@@ -18,6 +18,7 @@ import { deleteExpiredSessions } from '../shared/identity/sessions.ts'
 import { deleteExpiredTickets } from '../shared/identity/tickets.ts'
 import { createTotpBox, resealTotpSecrets } from '../shared/sign-in/factors.ts'
 import { deleteExpiredChallenges } from '../shared/sign-in/passkeys.ts'
+import { deleteExpiredAttempts } from '../shared/sign-in/pending.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { nameInUrl } from '../shared/media/media.ts'
 import {
@@ -90,6 +91,7 @@ export function createReconciler(deps: WorkerDeps) {
     sessions: hourly(() => deleteExpiredSessions(deps.db)),
     tickets: hourly(() => deleteExpiredTickets(deps.db)),
     challenges: hourly(() => deleteExpiredChallenges(deps.db)),
+    attempts: hourly(() => deleteExpiredAttempts(deps.db)),
     invitations: hourly(() => deleteExpiredInvitations(deps.db)),
     loginNetworks: hourly(() => deleteOldNetworks(deps.db)),
     oldMails: hourly(() => deleteOldMails(deps.db)),

@@ -24,6 +24,7 @@ const ROWS: Record<string, Row> = {
   'account role': { args: ['admin'], records: ['role_changed'], says: { role: 'admin' } },
   'account export': { records: ['account_exported'] },
   'second-factor reset': { records: ['second_factor_reset'] },
+  'login-link': { records: ['login_link_made'] },
   'session list': { says: { sessions: [] } },
   'session revoke': { args: ['all'], records: ['sessions_revoked'], says: { revoked: 'all' } },
   'credits grant': { args: ['20'], records: ['credits_granted'], says: { credits: 120 } },

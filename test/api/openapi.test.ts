@@ -79,7 +79,8 @@ describe('the OpenAPI document', () => {
     const { redis, queues, stop } = testQueues(config)
     // Building the table needs these alone; the rest of the web process is needed by requests.
     const limits = createLimits(redis, config)
-    const deps: Partial<WebDeps> = { config, queues, limits, metrics: createWebMetrics(config) }
+    const providers = new Map()
+    const deps: Partial<WebDeps> = { config, queues, limits, providers, metrics: createWebMetrics(config) }
     const { router } = createTable(deps as WebDeps)
     await stop()
     const routed = router.stack

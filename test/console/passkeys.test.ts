@@ -44,6 +44,10 @@ describe('passkeys in the console', () => {
     await page.getByTestId('recovery-codes').waitFor()
     await page.getByRole('button', { name: 'I have saved them' }).click()
     await page.getByText('My phone').waitFor()
+    await page.getByRole('button', { name: 'Rename My phone' }).click()
+    await page.getByLabel('Name', { exact: true }).last().fill('My new phone')
+    await page.getByRole('button', { name: 'Save', exact: true }).last().click()
+    await page.getByText('My new phone').waitFor()
     await looksGood(page)
 
     const signOut = async (): Promise<void> => {
@@ -66,13 +70,13 @@ describe('passkeys in the console', () => {
       expires_at: gateway.db.raw(`now() + interval '1 hour'`),
     })
     await open('/settings', 'Settings')
-    await page.getByRole('button', { name: 'Remove My phone' }).click()
+    await page.getByRole('button', { name: 'Remove My new phone' }).click()
     await page.getByRole('button', { name: 'Remove', exact: true }).click()
     await page
       .getByRole('dialog', { name: 'Confirm that it is you' })
       .getByRole('button', { name: 'Use a passkey' })
       .click()
-    await page.getByRole('button', { name: 'Remove My phone' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Remove My new phone' }).waitFor({ state: 'detached' })
     expect(await gateway.db('passkeys')).to.deep.equal([])
   })
 })

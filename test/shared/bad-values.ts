@@ -20,6 +20,7 @@ export const BAD: Record<string, string[]> = {
   MAIL_FROM: ['a@b.c\r\nBcc: d@e.f', 'Tollgate', 'Tollgate <nobody>', 'a@b.c>'],
   GATEWAY_RATE_LIMIT: ['0', '-5', 'many'],
   SECOND_FACTOR: ['none', 'Operators'],
+  PASSWORDS: ['no', 'OFF'],
   SIGNUP_CREDITS: ['-1', '1.5'],
   SIGNUP_CREDITS_AT: ['login', 'Verification'],
   LONG_CALL_REPLY: ['later'],
@@ -79,5 +80,6 @@ export const FREE = [
   'METRICS_TOKEN',
   'MODELS_FILE',
   'NODE_ENV',
+  'SIGNIN_PROVIDERS',
   'STRIPE_WEBHOOK_SECRET',
 ]

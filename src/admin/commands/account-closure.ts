@@ -1,4 +1,4 @@
-/** account delete · account export · second-factor reset · session list · session revoke */
+/** account delete · account export · session list · session revoke */
 import { randomBytes } from 'node:crypto'
 import { listInvitations } from '../../shared/identity/invitations.ts'
 import { allOf } from '../../shared/identity/members.ts'
@@ -22,7 +22,7 @@ import { hashPassword } from '../../shared/identity/passwords.ts'
 import { listSessions } from '../../shared/identity/sessions.ts'
 import type { UserRow } from '../../shared/identity/users.ts'
 import { factorsOf } from '../../shared/sign-in/factors.ts'
-import { resetSecondFactor } from '../../shared/sign-in/second-factor.ts'
+import { listIdentities } from '../../shared/sign-in/identities.ts'
 import type { Command } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
 import { rowOf } from '../fields.ts'
@@ -61,6 +61,7 @@ async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
     const others = (await accountsActedFor(db, user.id)).filter(({ accountId }) => accountId !== id)
     for (const { accountId: _id, ...membership } of others) yield { type: 'membership', ...membership }
     yield { type: 'secondFactor', ...(await factorsOf(db, user.id)) }
+    for (const identity of await listIdentities(db, user.id, [])) yield { type: 'identity', ...identity }
     for (const session of await listSessions(db, user.id, null)) yield { type: 'session', ...session }
   }
   const { settings, card } = await billingOf(db, id, null)
@@ -122,18 +123,6 @@ export const accountClosureCommands: Command[] = [
       const user = await accountOf(db, email)
       await recordExport(db, null, user.account_id)
       return { json: {}, text: '', lines: everythingOf(db, user) }
-    },
-  },
-  {
-    usage: 'second-factor reset <email>',
-    summary: 'Remove the second factors of somebody who has lost them, and end their sessions. They are notified.',
-    run: async (db, [email]) => {
-      const user = await accountOf(db, email)
-      const mailId = publicId('mail', await resetSecondFactor(db, null, user))
-      return {
-        json: { mailId },
-        text: `Signing in as ${user.email} needs the password alone. All sessions have ended.`,
-      }
     },
   },
   {

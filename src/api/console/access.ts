@@ -3,7 +3,7 @@
  * who registered the address before its owner did may have keys and sessions.
  */
 import { z } from 'zod'
-import { deleteFactors } from '../../shared/sign-in/factors.ts'
+import { endOtherWays } from '../../shared/sign-in/identities.ts'
 import { networkHash } from '../../shared/identity/login.ts'
 import { accessBy, closeAccess } from '../../shared/identity/password-changes.ts'
 import { ok, messageAnswer } from '../endpoint/answer-schemas.ts'
@@ -49,7 +49,7 @@ export const endAccess = endpoint({
     newPassword: body.password,
     address,
     network,
-    endFactors: deleteFactors,
+    endFactors: endOtherWays,
   })
   logSecurity(log, request, 'access_ended', accountId)
   return { ok: true, message: 'All API keys and sessions have ended. Log in with the new password.' }

@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { parseEmail } from '../../shared/terms/emails.ts'
 import { newPasswordFault } from '../../shared/identity/passwords.ts'
+import type { Config } from '../../shared/platform/config/config.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { line, shownName } from '../../shared/platform/text-fields.ts'
 
@@ -28,6 +29,11 @@ export const newPassword = z
     else if (fault) context.addIssue({ code: 'custom', message: fault })
   })
   .meta({ description: '8 to 72 characters, with at least one letter and one digit.', examples: ['correct horse 1'] })
+
+/** The password of who is signed in, as a proof. */
+export const ownPassword = z.string().optional().meta({
+  description: 'Required, unless you have none: then you must have signed in or proved yourself within 5 minutes.',
+})
 
 /** The codes of a password that cannot be set. */
 export const PASSWORD_ERRORS = [
@@ -70,6 +76,9 @@ export const avatarUrl = line(MAX_URL)
   )
   .nullish()
   .transform((value) => value ?? undefined)
+
+/** Whether people sign in by passwords here. */
+export const byPasswords = ({ PASSWORDS }: Pick<Config, 'PASSWORDS'>): boolean => PASSWORDS === 'on'
 
 /** What the declarations of endpoints to which mailed links lead have in common. */
 export const ofLink = {

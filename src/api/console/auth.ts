@@ -11,16 +11,25 @@ import { logIn, networkHash } from '../../shared/identity/login.ts'
 import { changePassword } from '../../shared/identity/password-changes.ts'
 import { register } from '../../shared/identity/registration.ts'
 import { endSession } from '../../shared/identity/sessions.ts'
-import { FACTORS, factorNames, factorsOf } from '../../shared/sign-in/factors.ts'
+import { factorNames, factorsOf } from '../../shared/sign-in/factors.ts'
 import { signupTerms } from '../../shared/identity/signup-credits.ts'
 import { presentActingUser, presentUser, requireMember, updateProfile } from '../../shared/identity/users.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
-import { done, ok, signedIn, userAnswer } from '../endpoint/answer-schemas.ts'
+import { done, signedIn, userAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { anySession, session } from '../endpoint/auth.ts'
-import { PASSWORD_ERRORS, avatarUrl, displayName, emailAddress, newPassword } from './account-fields.ts'
+import {
+  PASSWORD_ERRORS,
+  avatarUrl,
+  byPasswords,
+  displayName,
+  emailAddress,
+  newPassword,
+  ownPassword,
+} from './account-fields.ts'
 import { enqueueMail } from './enqueue-mail.ts'
+import { LINK_ERRORS, fromOf, pendingFlag, pendingOf, secondStep } from './entering.ts'
 import { logSecurity } from './security-log.ts'
 
 const tag = 'Account'
@@ -32,6 +41,7 @@ const own = { tag, auth: session } as const
 export const createAccount = endpoint({
   method: 'post',
   path: '/api/auth/register',
+  offered: byPasswords,
   tag,
   summary: 'Register',
   description:
@@ -64,20 +74,13 @@ export const createAccount = endpoint({
   }
 })
 
-const secondStep = z
-  .strictObject({
-    ok,
-    secondFactor: z.array(z.enum(FACTORS)).meta({ description: 'What the login can be completed with.' }),
-    ticket: z.string().meta({ description: 'For `POST /api/auth/second-factor`, once, within 5 minutes.' }),
-  })
-  .meta({ id: 'SecondStep' })
-
-type LoginDeps = Pick<WebDeps, 'config' | 'db' | 'guesses' | 'log'>
+type LoginDeps = Pick<WebDeps, 'config' | 'db' | 'guesses' | 'log' | 'queues'>
 
 /** Opens a session. */
 export const login = endpoint({
   method: 'post',
   path: '/api/auth/login',
+  offered: byPasswords,
   tag,
   summary: 'Log in',
   description:
@@ -92,16 +95,18 @@ export const login = endpoint({
         .string({ error: 'is required' })
         .meta({ description: 'Any text. An unknown address is refused in the same way as a wrong password.' }),
       password: z.string({ error: 'is required' }),
+      pending: pendingFlag,
     })
     .meta({ id: 'LoginRequest' }),
   answers: {
     200: { description: 'The account and a new session, or a ticket.', schema: z.union([signedIn, secondStep]) },
   },
-  errors: ['invalid_request', 'invalid_credentials', 'account_suspended', 'overloaded'],
-}).handle(({ config, db, guesses, log }: LoginDeps) => async ({ body, request }) => {
-  const device = request.device()
-  const network = networkHash(config.APP_SECRET, device.ip)
-  const outcome = await logIn(db, guesses, { ...body, device, network, bind: request.bindBrowser })
+  errors: ['invalid_request', 'invalid_credentials', 'account_suspended', 'overloaded', ...LINK_ERRORS],
+}).handle((deps: LoginDeps) => async ({ body: { pending: links = false, ...body }, request }) => {
+  const { config, db, guesses, log } = deps
+  const pending = links ? await pendingOf(deps, request) : null
+  const outcome = await logIn(db, guesses, { ...body, ...fromOf(config, request), bind: request.bindBrowser, pending })
+  for (const mailId of pending?.mailIds ?? []) enqueueMail(deps, mailId)
   if ('refusal' in outcome) {
     logSecurity(log, request, 'login_refused', outcome.accountId, outcome.refusal)
     throw new ApiError(outcome.refusal)
@@ -181,20 +186,21 @@ export const deleteOwnAccount = endpoint({
   limits: [{ limit: 'passwordChanges', per: 'user' }],
   body: z
     .object({
-      password: z.string({ error: 'is required' }),
+      password: ownPassword,
       email: z.string({ error: 'is required' }).meta({ description: 'The address of the account, as a confirmation.' }),
       giveUpCredits: z.boolean({ error: 'must be true or false' }).default(false),
     })
     .meta({ id: 'DeleteAccountRequest' }),
   answers: { 200: { description: 'The account is deleted, and its sessions have ended.', schema: done } },
-  errors: ['invalid_request', 'wrong_password', 'conflict', 'overloaded'],
+  errors: ['invalid_request', 'wrong_password', 'proof_required', 'conflict', 'overloaded'],
 }).handle(({ db, log, payments }: Pick<WebDeps, 'db' | 'log' | 'payments'>) => async ({ auth, body, request }) => {
   const { email, password, giveUpCredits } = body
   if (parseEmail(email) !== (await requireMember(db, auth)).email)
     throw new ApiError('invalid_request', { message: 'email must be the address of your account.', param: 'email' })
   const sender = { address: request.device().ip, known: true }
   const cancel = async (id: AccountId): Promise<void> => (payments ? cancelUnpaid(payments, id) : undefined)
-  await leave(db, { userId: auth.userId, password, giveUpCredits, sender, cancelUnpaid: cancel })
+  const proof = { password, isFresh: auth.isFresh }
+  await leave(db, { userId: auth.userId, ...proof, giveUpCredits, sender, cancelUnpaid: cancel })
   logSecurity(log, request, 'account_deleted', auth.accountId)
   return { ok: true }
 })

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { networkHash } from '../../shared/identity/login.ts'
 import { readToken } from '../../shared/identity/one-time-tokens.ts'
 import { requestReset, resetPassword } from '../../shared/identity/password-changes.ts'
-import { deleteFactors } from '../../shared/sign-in/factors.ts'
+import { endOtherWays } from '../../shared/sign-in/identities.ts'
 import { signupTerms } from '../../shared/identity/signup-credits.ts'
 import { presentUser } from '../../shared/identity/users.ts'
 import { requestVerification, verifyEmail, confirmAddress, requestAddress } from '../../shared/identity/verification.ts'
@@ -13,7 +13,15 @@ import { ok, messageAnswer, userAnswer } from '../endpoint/answer-schemas.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { behindBearer, session } from '../endpoint/auth.ts'
-import { PASSWORD_ERRORS, emailAddress, mailedToken, ofLink, passwordOfReset } from './account-fields.ts'
+import {
+  PASSWORD_ERRORS,
+  byPasswords,
+  emailAddress,
+  mailedToken,
+  ofLink,
+  ownPassword,
+  passwordOfReset,
+} from './account-fields.ts'
 import { enqueueMail } from './enqueue-mail.ts'
 import type { RequestFacts } from '../endpoint/declaration.ts'
 import type { Proven } from '../../shared/identity/verification.ts'
@@ -85,12 +93,12 @@ export const changeAddress = endpoint({
     { limit: 'addressChanges', per: 'user' },
     { limit: 'registrations', per: 'client' },
   ],
-  body: z.object({ email: emailAddress, password: z.string({ error: 'is required' }) }).meta({ id: 'AddressRequest' }),
+  body: z.object({ email: emailAddress, password: ownPassword }).meta({ id: 'AddressRequest' }),
   answers: { 200: { description: 'A link was sent if nobody has the address.', schema: messageAnswer } },
-  errors: ['invalid_email', 'invalid_request', 'wrong_password', 'overloaded'],
+  errors: ['invalid_email', 'invalid_request', 'wrong_password', 'proof_required', 'overloaded'],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ auth, body, request }) => {
   const sender = { address: request.device().ip, known: true }
-  const mails = await requestAddress(db, { userId: auth.userId, ...body, sender })
+  const mails = await requestAddress(db, { userId: auth.userId, ...body, isFresh: auth.isFresh, sender })
   for (const mailId of mails) enqueueMail({ queues, log }, mailId)
   logSecurity(log, request, 'address_change_requested', auth.accountId)
   return { ok: true, message: `If this address is free, a link has been sent to ${body.email}.` }
@@ -143,6 +151,7 @@ export const showNewAddress = endpoint({
 export const showResetAddress = endpoint({
   ...showsAddress,
   path: '/api/email/reset/address',
+  offered: byPasswords,
   summary: 'Show whose password a link resets',
   body: z.object({ token: mailedToken }).meta({ id: 'ResetAddressRequest' }),
   answers: { 200: { description: 'The address of the account.', schema: addressOfLink } },
@@ -155,6 +164,7 @@ export const showResetAddress = endpoint({
 export const forgot = endpoint({
   method: 'post',
   path: '/api/email/forgot',
+  offered: byPasswords,
   tag,
   summary: 'Request a password reset link',
   description: 'The answer is the same whether the address is registered or not.',
@@ -175,6 +185,7 @@ const KEYS_ENDED = 'The API keys of the account have ended, because its address 
 export const reset = endpoint({
   ...ofLink,
   path: '/api/email/reset',
+  offered: byPasswords,
   summary: 'Set a new password with a mailed link',
   description:
     'Ends all sessions, and all API keys and second factors if the address had not been verified. A refused password ' +
@@ -190,7 +201,7 @@ export const reset = endpoint({
     newPassword: body.password,
     address,
     network,
-    endFactors: deleteFactors,
+    endFactors: endOtherWays,
   })
   logSecurity(log, request, 'password_reset', accountId)
   const ended = keys === 0 ? '' : ` ${KEYS_ENDED}`

@@ -5,11 +5,12 @@ import { z } from 'zod'
 import { changeMember, makeOwner, removeMember } from '../../shared/identity/member-changes.ts'
 import { seenBy } from '../../shared/identity/members.ts'
 import { listMembers } from '../../shared/identity/shown-member.ts'
-import { confirmPassword } from '../../shared/identity/password-changes.ts'
+import { confirmOwner } from '../../shared/identity/password-changes.ts'
 import { done, listOf } from '../endpoint/answer-schemas.ts'
 import { manager, owner, session } from '../endpoint/auth.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
+import { ownPassword } from './account-fields.ts'
 import { givenRole, member, memberAnswer, memberBudget } from '../endpoint/member-schemas.ts'
 import { pathId } from '../endpoint/fields.ts'
 import { logSecurity } from './security-log.ts'
@@ -99,12 +100,12 @@ export const handOver = endpoint({
   summary: 'Hand the account over',
   description: 'The member becomes its owner, and you an admin.',
   limits: [{ limit: 'passwordChanges', per: 'user' }],
-  body: z.object({ password: z.string({ error: 'is required' }) }).meta({ id: 'HandOverRequest' }),
+  body: z.object({ password: ownPassword }).meta({ id: 'HandOverRequest' }),
   answers: { 200: { description: 'The new owner.', schema: memberAnswer } },
-  errors: ['invalid_request', 'wrong_password', 'overloaded'],
+  errors: ['invalid_request', 'wrong_password', 'proof_required', 'overloaded'],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth, params, body, request }) => {
   const { userId, accountId } = auth
-  await confirmPassword(db, userId, body.password, { address: request.device().ip, known: true })
+  await confirmOwner(db, userId, { ...body, isFresh: auth.isFresh }, { address: request.device().ip, known: true })
   const changed = await makeOwner(db, { userId: params.id, accountId }, userId)
   logSecurity(log, request, 'owner_changed', accountId)
   return { ok: true, member: changed }

@@ -15,6 +15,7 @@ import { done, listOf, ok } from '../endpoint/answer-schemas.ts'
 import { session } from '../endpoint/auth.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
+import { ownPassword } from './account-fields.ts'
 import { actedFor, organisationAnswer, organisationName } from '../endpoint/member-schemas.ts'
 import { pathId } from '../endpoint/fields.ts'
 import { logSecurity } from './security-log.ts'
@@ -97,20 +98,22 @@ export const endOrganisation = endpoint({
   body: z
     .object({
       name: z.string({ error: 'is required' }).meta({ description: 'Its name, as a confirmation.' }),
-      password: z.string({ error: 'is required' }),
+      password: ownPassword,
       giveUpCredits: z.boolean({ error: 'must be true or false' }).default(false),
     })
     .meta({ id: 'DeleteOrganisationRequest' }),
   answers: {
     200: { description: 'The organisation is deleted; sessions that acted for it have ended.', schema: done },
   },
-  errors: ['invalid_request', 'forbidden', 'wrong_password', 'conflict', 'overloaded'],
+  errors: ['invalid_request', 'forbidden', 'wrong_password', 'proof_required', 'conflict', 'overloaded'],
 }).handle(
   ({ db, log, payments }: Pick<WebDeps, 'db' | 'log' | 'payments'>) =>
     async ({ auth, params, body, request }) => {
       const sender = { address: request.device().ip, known: true }
       const cancel = async (id: AccountId): Promise<void> => (payments ? cancelUnpaid(payments, id) : undefined)
-      await deleteOrganisation(db, { userId: auth.userId, accountId: params.id, ...body, sender, cancelUnpaid: cancel })
+      const { userId, isFresh } = auth
+      const whose = { userId, isFresh, accountId: params.id }
+      await deleteOrganisation(db, { ...whose, ...body, sender, cancelUnpaid: cancel })
       logSecurity(log, request, 'account_deleted', params.id)
       return { ok: true }
     },

@@ -2,31 +2,25 @@
  * /api/auth/passkeys: the passkeys of a user; /api/auth/passkey: signing in with one (docs/sign-in.md#passkeys).
  */
 import { z } from 'zod'
-import { networkHash } from '../../shared/identity/login.ts'
 import { findTicket } from '../../shared/identity/tickets.ts'
 import { presentUser, requireMember } from '../../shared/identity/users.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { label } from '../../shared/platform/text-fields.ts'
 import { addPasskey, removePasskey } from '../../shared/sign-in/passkey-changes.ts'
+import { waysOf } from '../../shared/sign-in/identities.ts'
+import { requireWaiting } from '../../shared/sign-in/provider-sign-in.ts'
 import { listPasskeys, optionsToAdd, optionsToUse, renamePasskey, siteOf } from '../../shared/sign-in/passkeys.ts'
-import type { From } from '../../shared/sign-in/second-factor.ts'
 import { signInByPasskey } from '../../shared/sign-in/second-factor.ts'
 import { done, id, listOf, ok, signedIn, time } from '../endpoint/answer-schemas.ts'
 import { anySession, freshSession, provenSession } from '../endpoint/auth.ts'
-import type { RequestFacts } from '../endpoint/declaration.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import { pathId } from '../endpoint/fields.ts'
 import type { WebDeps } from '../deps.ts'
 import { enqueueMail } from './enqueue-mail.ts'
+import { LINK_ERRORS, fromOf, pendingFlag, providerTerms } from './entering.ts'
 import { logSecurity } from './security-log.ts'
 
 const tag = 'Account'
-
-/** From where a request comes. */
-export const fromOf = ({ APP_SECRET }: WebDeps['config'], request: RequestFacts): From => {
-  const device = request.device()
-  return { device, network: networkHash(APP_SECRET, device.ip) }
-}
 
 const base64url = z
   .string({ error: 'must be a text' })
@@ -148,10 +142,14 @@ export const endPasskey = endpoint({
     'With the last second factor the recovery codes end. Needs a login, or `POST /api/auth/proof`, of the last 15 ' +
     'minutes.',
   answers: { 200: { description: 'The passkey has been removed.', schema: done } },
-}).handle((deps: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ auth, params, request }) => {
-  enqueueMail(deps, await removePasskey(deps.db, auth, params.id))
-  logSecurity(deps.log, request, 'passkey_removed', auth.accountId)
-  return { ok: true }
+  errors: ['last_sign_in'],
+}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues' | 'providers'>) => {
+  const ways = waysOf(deps.config, deps.providers.values())
+  return async ({ auth, params, request }) => {
+    enqueueMail(deps, await removePasskey(deps.db, auth, params.id, ways))
+    logSecurity(deps.log, request, 'passkey_removed', auth.accountId)
+    return { ok: true }
+  }
 })
 
 /** Begins to sign in with a passkey. */
@@ -185,11 +183,15 @@ export const passkeySignIn = endpoint({
   summary: 'Log in with a passkey',
   description: 'Without an address or a password: a passkey that has verified its user is both factors.',
   limits: [{ limit: 'logins', per: 'client' }],
-  body: z.object({ response: usedPasskey }).meta({ id: 'PasskeyLoginRequest' }),
+  body: z.object({ response: usedPasskey, pending: pendingFlag }).meta({ id: 'PasskeyLoginRequest' }),
   answers: { 200: { description: 'The account and a new session.', schema: signedIn } },
-  errors: ['invalid_request', 'invalid_credentials', 'account_suspended'],
-}).handle(({ db, config, log }: Pick<WebDeps, 'db' | 'config' | 'log'>) => async ({ body, request }) => {
-  const { token, user } = await signInByPasskey({ db, site: siteOf(config) }, body.response, fromOf(config, request))
+  errors: ['invalid_request', 'invalid_credentials', 'account_suspended', ...LINK_ERRORS],
+}).handle((deps: Pick<WebDeps, 'db' | 'config' | 'log' | 'queues'>) => async ({ body, request }) => {
+  const { db, config, log } = deps
+  const pendingId = body.pending ? await requireWaiting(db, request.browser()) : null
+  const known = { db, site: siteOf(config), terms: providerTerms(config) }
+  const { token, user, mailIds } = await signInByPasskey(known, body.response, fromOf(config, request), pendingId)
+  for (const mailId of mailIds) enqueueMail(deps, mailId)
   logSecurity(log, request, 'logged_in', user.account_id)
   return { ok: true, token, user: presentUser(user) }
 })

@@ -12,7 +12,10 @@ import { anySession, freshSession, provenSession } from '../endpoint/auth.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import type { WebDeps } from '../deps.ts'
 import { enqueueMail } from './enqueue-mail.ts'
-import { fromOf, usedPasskey } from './passkeys.ts'
+import { LINK_ERRORS, fromOf, providerTerms } from './entering.ts'
+import { address } from './identities.ts'
+import { usedPasskey } from './passkeys.ts'
+import { proveAtProvider } from './providers.ts'
 import { logSecurity } from './security-log.ts'
 
 const tag = 'Account'
@@ -147,16 +150,17 @@ export const passSecondFactor = endpoint({
     })
     .meta({ id: 'SecondFactorRequest' }),
   answers: { 200: { description: 'The account and a new session.', schema: signedIn } },
-  errors: ['invalid_request', 'invalid_ticket', 'invalid_credentials', 'account_suspended'],
+  errors: ['invalid_request', 'invalid_credentials', 'account_suspended', ...LINK_ERRORS],
 }).handle((deps: CompletionDeps) => {
   const box = createTotpBox(deps.config)
   const site = siteOf(deps.config)
+  const terms = providerTerms(deps.config)
   const { log } = deps
   return async ({ body, request }) => {
     const sent = { ...body, browser: request.browser(), ...fromOf(deps.config, request) }
-    const { token, user, mailId } = await completeLogin({ ...deps, box, site }, sent)
-    if (mailId) enqueueMail(deps, mailId)
-    logSecurity(log, request, mailId ? 'recovery_code_used' : 'logged_in', user.account_id)
+    const { token, user, mailIds } = await completeLogin({ ...deps, box, site, terms }, sent)
+    for (const mailId of mailIds) enqueueMail(deps, mailId)
+    logSecurity(log, request, 'recoveryCode' in body.step ? 'recovery_code_used' : 'logged_in', user.account_id)
     return { ok: true, token, user: presentUser(user) }
   }
 })
@@ -170,23 +174,33 @@ export const proveYourself = endpoint({
   summary: 'Prove yourself again',
   description:
     'With the password, a code of the authenticator app, or a passkey that verifies you, by ' +
-    '`POST /api/auth/passkey/options`. It holds for 15 minutes of this session.',
+    '`POST /api/auth/passkey/options`. It holds for 15 minutes of this session. With `provider`, the answer leads to ' +
+    'the provider at which you signed in last, and `POST /api/auth/sign-in/finish` completes it.',
   body: z
-    .object({ password: z.string().optional(), code: code.optional(), passkey: usedPasskey.optional() })
-    .transform(({ password, code: typed, passkey }, context) => {
+    .object({
+      password: z.string().optional(),
+      code: code.optional(),
+      passkey: usedPasskey.optional(),
+      provider: z.literal(true, { error: 'must be true' }).optional(),
+    })
+    .transform(({ password, code: typed, passkey, provider }, context) => {
       if (password !== undefined) return { password }
       if (typed !== undefined) return { code: typed }
       if (passkey !== undefined) return { passkey }
+      if (provider) return { provider }
       context.addIssue({ code: 'custom', path: ['password'], message: 'is required' })
       return z.NEVER
     })
     .meta({ id: 'ProofRequest' }),
-  answers: { 200: { description: 'You have proved yourself.', schema: done } },
-  errors: ['invalid_request', 'wrong_password', 'invalid_credentials', 'overloaded'],
-}).handle((deps: CompletionDeps) => {
+  answers: {
+    200: { description: 'You have proved yourself; or where you go to do so.', schema: z.union([done, address]) },
+  },
+  errors: ['invalid_request', 'wrong_password', 'proof_required', 'invalid_credentials', 'conflict', 'overloaded'],
+}).handle((deps: CompletionDeps & Pick<WebDeps, 'providers'>) => {
   const box = createTotpBox(deps.config)
   const site = siteOf(deps.config)
   return async ({ auth, body, request }) => {
+    if ('provider' in body) return { ok: true, url: await proveAtProvider(deps, auth, request) }
     await proveAgain({ ...deps, box, site }, auth, body, fromOf(deps.config, request))
     logSecurity(deps.log, request, 'proved', auth.accountId)
     return { ok: true }

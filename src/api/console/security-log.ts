@@ -18,6 +18,8 @@ export type SecurityEvent =
   | 'totp_removed'
   | 'passkey_added'
   | 'passkey_removed'
+  | 'identity_linked'
+  | 'identity_removed'
   | 'proved'
   | 'logged_out'
   | 'session_revoked'

@@ -59,6 +59,23 @@ export const provenSession: Auth<LiveSession> = {
   find: (deps) => async (ctx) => proven(await sessionOf(deps, ctx), 'isProven'),
 }
 
+/** As `session`, who logged in or proved themselves within the last 5 minutes. */
+export const freshMember: Auth<LiveSession> = withProof('isFresh')
+
+/** As `session`, who logged in or proved themselves within the last 15 minutes. */
+export const provenMember: Auth<LiveSession> = withProof('isProven')
+
+function withProof(by: 'isFresh' | 'isProven'): Auth<LiveSession> {
+  return {
+    ...session,
+    errors: [...session.errors, 'proof_required'],
+    find: (deps) => {
+      const find = session.find(deps)
+      return async (ctx) => proven(await find(ctx), by)
+    },
+  }
+}
+
 /** @throws ApiError proof_required. */
 function proven(found: LiveSession, by: 'isFresh' | 'isProven'): LiveSession {
   if (!found[by]) throw new ApiError('proof_required')

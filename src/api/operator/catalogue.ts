@@ -16,7 +16,8 @@ import type { StoredVersion } from '../../shared/catalogue/versions.ts'
 import { MAX_NOTE, SOURCES, listVersions, readVersion } from '../../shared/catalogue/versions.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { line } from '../../shared/platform/text-fields.ts'
-import { confirmPassword } from '../../shared/identity/password-changes.ts'
+import { confirmOwner } from '../../shared/identity/password-changes.ts'
+import { hasPassword } from '../../shared/identity/users.ts'
 import type { LiveSession } from '../../shared/identity/sessions.ts'
 import { listOf, ok, time } from '../endpoint/answer-schemas.ts'
 import { catalogueChanges as changes } from './catalogue-changes.ts'
@@ -250,19 +251,19 @@ async function refusing<T>(apply: () => Promise<T>): Promise<T> {
 
 /**
  * New and changed upstreams get keys and prompts: a session alone must not lead them elsewhere.
- * @throws ApiError wrong_password, rate_limited, overloaded.
+ * @throws ApiError wrong_password, rate_limited, overloaded; proof_required of an operator without a password.
  */
 async function confirm(
   { db, limits }: Needed,
   auth: LiveSession,
   { password, address }: { password: string | undefined; address: string },
 ): Promise<void> {
-  if (password === undefined) {
+  if (password === undefined && (await hasPassword(db, auth.userId))) {
     const message = 'New or changed upstreams need your password, as password.'
     throw new ApiError('wrong_password', { message, param: 'password' })
   }
   await limits.passwordChanges.take(auth.accountId)
-  await confirmPassword(db, auth.userId, password, { address, known: true })
+  await confirmOwner(db, auth.userId, { password, isFresh: auth.isFresh }, { address, known: true })
 }
 
 /**

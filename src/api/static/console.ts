@@ -37,6 +37,8 @@ export function consolePolicy({ BASE_URL, S3_ENDPOINT }: Pick<Config, 'BASE_URL'
 export const CONSOLE_PATHS = [
   '/',
   '/sign-in',
+  '/sign-in/done',
+  '/sign-in/mail',
   '/sign-up',
   '/forgot',
   '/reset',
@@ -70,7 +72,7 @@ export const CONSOLE_PATHS = [
 /**
  * A mailed link of which a gateway has encoded the `#`, once or twice: the fragment has become a part of the path.
  */
-const ENCODED_FRAGMENT = /^\/(verify|reset|new-address|access|invitation)\/?%(?:25)*23(.*)$/i
+const ENCODED_FRAGMENT = /^\/(verify|reset|new-address|access|invitation|sign-in\/mail)\/?%(?:25)*23(.*)$/i
 
 /** Where the build puts the files whose names change with what is in them. */
 const HASHED = 'console'

@@ -15,6 +15,7 @@ import { playground } from './chinese/playground.ts'
 import { accounts } from './chinese/accounts.ts'
 import { operator } from './chinese/operator.ts'
 import { catalogue } from './chinese/catalogue.ts'
+import { providers } from './chinese/providers.ts'
 import { records } from './chinese/records.ts'
 import { words } from './chinese/words.ts'
 
@@ -28,6 +29,7 @@ export const chinese: Texts = {
   keys,
   credits,
   settings,
+  providers,
   members,
   webhooks,
   models,

@@ -16,6 +16,7 @@ import { playground } from './english/playground.ts'
 import { accounts } from './english/accounts.ts'
 import { operator } from './english/operator.ts'
 import { catalogue } from './english/catalogue.ts'
+import { providers } from './english/providers.ts'
 import { records } from './english/records.ts'
 import { words } from './english/words.ts'
 
@@ -29,6 +30,7 @@ export const english = {
   keys,
   credits,
   settings,
+  providers,
   members,
   webhooks,
   models,

@@ -11,6 +11,7 @@ import { Brand } from '../parts/brand.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
 import { LanguageChoice } from '../parts/language-choice.tsx'
 import { hasPasskeys, usePasskey } from '../parts/passkeys.ts'
+import { ProviderButtons, useProviders } from '../parts/providers.tsx'
 import { SecondStep, useSignIn } from '../parts/second-step.tsx'
 import { withFields } from '../parts/route.ts'
 import { keptInvitation } from '../state/invitation.ts'
@@ -72,6 +73,9 @@ const StaySignedIn = () => (
   </label>
 )
 
+/** Whether that box of a button's form is ticked. */
+const staysOf = (button: HTMLElement): boolean => new FormData(button.closest('form')!).has('stay')
+
 /** The address of who signs in or registers: that of the invitation which they follow. */
 const AddressField = () => (
   <Field
@@ -94,6 +98,7 @@ export function SignInPage() {
   const onward = useNext()
   const { busy, problem, run, submits } = useSubmit()
   const { waiting, begin, ...second } = useSignIn(keepToken)
+  const { passwords } = useProviders()
   const byPasskey = (stay: boolean): void =>
     run(async () => {
       const { options } = await beginUse({})
@@ -115,10 +120,14 @@ export function SignInPage() {
         </div>
       )}
       <Form problem={problem} onSubmit={submit}>
-        <AddressField />
-        <PasswordField label={t.entrance.password} name="password" autoComplete="current-password" required />
+        {passwords && (
+          <>
+            <AddressField />
+            <PasswordField label={t.entrance.password} name="password" autoComplete="current-password" required />
+          </>
+        )}
         <StaySignedIn />
-        <Submit class="full" busy={busy} busyText={t.entrance.signingIn} verb={t.entrance.signIn} />
+        {passwords && <Submit class="full" busy={busy} busyText={t.entrance.signingIn} verb={t.entrance.signIn} />}
         {hasPasskeys() && (
           <Action
             class="quiet full"
@@ -128,10 +137,11 @@ export function SignInPage() {
             {t.entrance.byPasskey}
           </Action>
         )}
+        <ProviderButtons stay={staysOf} />
       </Form>
       <p class="links">
-        <a href={onward('/sign-up')}>{t.entrance.create}</a>
-        <a href="/forgot">{t.entrance.forgot}</a>
+        {passwords && <a href={onward('/sign-up')}>{t.entrance.create}</a>}
+        {passwords && <a href="/forgot">{t.entrance.forgot}</a>}
         {site.value.publicCatalogue && <a href="/models">{t.entrance.modelsAndPrices}</a>}
         <a href="/docs">{t.frame.page.reference}</a>
         <a href="/help">{t.frame.page.help}</a>
@@ -155,6 +165,7 @@ export function SignUpPage() {
         <Field label={t.entrance.optionalName} name="displayName" autoComplete="name" maxLength={60} />
         <StaySignedIn />
         <Submit class="full" busy={busy} busyText={t.entrance.creating} verb={t.entrance.createMine} />
+        <ProviderButtons stay={staysOf} />
       </Form>
       <p class="links">
         <a href={onward('/sign-in')}>{t.entrance.signInInstead}</a>

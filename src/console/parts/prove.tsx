@@ -4,9 +4,11 @@
 import { useState } from 'preact/hooks'
 import { t } from '../language/language.ts'
 import { beginUse, getFactors, prove } from '../api/endpoints.ts'
+import { getIdentities } from '../api/providers.ts'
 import { account } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
 import { wanted } from '../state/proof.ts'
+import { keepReturn } from '../state/provider-return.ts'
 import { Action } from './basics.tsx'
 import { Dialog } from './dialogs.tsx'
 import { CodeField, Form, PasswordField, Submit, Username, useSubmit } from './forms.tsx'
@@ -17,12 +19,19 @@ export const ProofDialog = () => (wanted.value === null ? null : <Proof end={wan
 
 function Proof({ end }: { end: (isProven: boolean) => void }) {
   const factors = useLoad('second factors', getFactors)
+  const identities = useLoad('identities', getIdentities)
   const [byCode, setByCode] = useState(false)
   const { busy, problem, run, submits } = useSubmit()
   const byPasskey = (): void =>
     run(async () => {
       await prove({ passkey: await usePasskey((await beginUse({})).options) })
       end(true)
+    })
+  const atProvider = (): void =>
+    run(async () => {
+      const answer = await prove({ provider: true })
+      keepReturn({ next: location.pathname, stay: false })
+      if ('url' in answer) location.assign(answer.url)
     })
   const submit = submits(async ({ password = '', code = '' }) => {
     await prove(byCode ? { code } : { password })
@@ -46,6 +55,11 @@ function Proof({ end }: { end: (isProven: boolean) => void }) {
         {(factors.data?.passkeys ?? 0) > 0 && hasPasskeys() && (
           <Action class="quiet small" busy={busy} onClick={byPasskey}>
             {t.entrance.usePasskey}
+          </Action>
+        )}
+        {(identities.data?.data.length ?? 0) > 0 && (
+          <Action class="quiet small" busy={busy} onClick={atProvider}>
+            {t.providers.again}
           </Action>
         )}
         <Submit busy={busy} busyText={t.entrance.checking} verb={t.entrance.continue} cancel={() => end(false)} />

@@ -50,6 +50,9 @@ export const ACTIONS = [
   'passkey_added',
   'passkey_removed',
   'passkey_refused',
+  'identity_linked',
+  'identity_removed',
+  'login_link_made',
 ] as const
 /** One of them. */
 export type ActionKind = (typeof ACTIONS)[number]

@@ -12,6 +12,7 @@ import type { InvitationNotice } from '../mail/mails.ts'
 import { mailboxOf } from '../terms/emails.ts'
 import type { LiveSession } from './sessions.ts'
 import { lockUserOf } from './sessions.ts'
+import type { UserFields } from './users.ts'
 import { lockUser } from './users.ts'
 import type { SignupTerms } from './signup-credits.ts'
 import type { Proven } from './verification.ts'
@@ -172,23 +173,42 @@ export const acceptInvitation = (
   db.transaction(async (trx) => {
     await lockUserOf(trx, session)
     const user = (await lockUser(trx, session.userId))!
-    const live = () =>
-      trx('invitations')
-        .where({ token_hash: hashOf(token) })
-        .where('expires_at', '>', trx.fn.now())
-    const found = TOKEN.test(token) ? await live().first<{ account_id: AccountId } | undefined>('account_id') : null
-    if (!found || !(await lockForMembers(trx, found.account_id))) throw new ApiError('invalid_token')
-    const [accepted] = await live().delete().returning<Accepted[]>('*')
-    if (!accepted || mailboxOf(accepted.email) !== mailboxOf(user.email)) throw new ApiError('invalid_token')
-    const member = { userId: session.userId, accountId: accepted.account_id }
-    if (await roleIn(trx, member)) throw new ApiError('already_member')
-    await addMember(trx, member, accepted.role)
-    if (accepted.budget_credits !== null) {
-      await setMemberBudget(trx, member, { credits: accepted.budget_credits, period: accepted.budget_period })
-    }
-    const proof = accepted.email === user.email ? await proveAddress(trx, user, terms) : null
-    return { organisation: (await organisationOf(trx, member))!, proof }
+    if (!TOKEN.test(token)) throw new ApiError('invalid_token')
+    return joinBy(trx, user, hashOf(token), terms)
   })
+
+/** The same, for a user whose row is locked, by the hash of the token. What it throws must undo what it did. */
+export async function joinBy(
+  trx: Trx,
+  user: UserFields,
+  hash: Buffer,
+  terms: SignupTerms,
+): Promise<{ organisation: Organisation; proof: Proven | null }> {
+  const found = await live(trx, hash).first<{ account_id: AccountId } | undefined>('account_id')
+  if (!found || !(await lockForMembers(trx, found.account_id))) throw new ApiError('invalid_token')
+  const [accepted] = await live(trx, hash).delete().returning<Accepted[]>('*')
+  if (!accepted || mailboxOf(accepted.email) !== mailboxOf(user.email)) throw new ApiError('invalid_token')
+  const member = { userId: user.id, accountId: accepted.account_id }
+  if (await roleIn(trx, member)) throw new ApiError('already_member')
+  await addMember(trx, member, accepted.role)
+  if (accepted.budget_credits !== null) {
+    await setMemberBudget(trx, member, { credits: accepted.budget_credits, period: accepted.budget_period })
+  }
+  const proof = accepted.email === user.email ? await proveAddress(trx, user, terms) : null
+  return { organisation: (await organisationOf(trx, member))!, proof }
+}
+
+const live = (db: Db | Trx, hash: Buffer) =>
+  db('invitations').where({ token_hash: hash }).where('invitations.expires_at', '>', db.fn.now())
+
+/** The hash by which an invitation is found; null for a text that is no token. */
+export const invitationHash = (token: string): Buffer | null => (TOKEN.test(token) ? hashOf(token) : null)
+
+/** Whether an invitation that can be accepted is for the mailbox of an address. */
+export async function isInvited(trx: Trx, hash: Buffer, email: string): Promise<boolean> {
+  const found = await live(trx, hash).first<{ email: string } | undefined>('email')
+  return found !== undefined && mailboxOf(found.email) === mailboxOf(email)
+}
 
 /** What an invitation shows to the reader of its link; null if it was accepted, revoked or replaced, or has expired. */
 export async function invitationOfToken(
@@ -196,11 +216,9 @@ export async function invitationOfToken(
   token: string,
 ): Promise<{ organisation: string; invitedBy: string; email: string } | null> {
   if (!TOKEN.test(token)) return null
-  const row = await db('invitations')
+  const row = await live(db, hashOf(token))
     .join('accounts', 'accounts.id', 'invitations.account_id')
     .join('users', 'users.id', 'invitations.invited_by')
-    .where({ token_hash: hashOf(token) })
-    .where('invitations.expires_at', '>', db.fn.now())
     .whereNull('accounts.deleted_at')
     .first<{ name: string; inviter: string; email: string } | undefined>(
       'accounts.name',

@@ -3,15 +3,15 @@
  * address, guesses are counted for every address, and one without an account costs the same hash.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
-import type { AccountId, UserId } from '../platform/ids.ts'
+import type { AccountId, PendingId, UserId } from '../platform/ids.ts'
 import { parseEmail } from '../terms/emails.ts'
 import { withHashing } from './hashing-gate.ts'
 import { verifyPassword } from './passwords.ts'
 import type { Device, OpenedSession } from './sessions.ts'
 import { openSession } from './sessions.ts'
 import { openTicket } from './tickets.ts'
-import type { UserRow } from './users.ts'
-import { findMember, findUserByEmail } from './users.ts'
+import type { UserFields, UserRow } from './users.ts'
+import { findMember, findUserByEmail, lockUser } from './users.ts'
 import { createHmac } from 'node:crypto'
 import { networkOf } from '../platform/net/networks.ts'
 
@@ -20,9 +20,16 @@ export type RefusedLogin = { refusal: 'invalid_credentials' | 'account_suspended
 
 /**
  * Any texts: one that is not an address belongs to no account. `network`: the one that `device` is in. `bind` gives the
- * secret of the browser, in which alone the second step can follow.
+ * secret of the browser, in which alone the second step can follow. `pending`: an identity that the login links.
  */
-export type Credentials = { email: string; password: string; device: Device; network: NetworkHash; bind: () => string }
+export type Credentials = {
+  email: string
+  password: string
+  device: Device
+  network: NetworkHash
+  bind: () => string
+  pending?: { id: PendingId; link: (trx: Trx, user: UserFields) => Promise<void> } | null
+}
 
 /** A login that waits for the second factor of its user: see `tickets.ts`. */
 export type Half = { ticket: string; user: UserRow }
@@ -49,7 +56,7 @@ export type Guesses = {
 export async function logIn(
   db: Db,
   guesses: Guesses,
-  { email, password, device, network, bind }: Credentials,
+  { email, password, device, network, bind, pending = null }: Credentials,
 ): Promise<(OpenedSession & { user: UserRow }) | Half | RefusedLogin> {
   const address = parseEmail(email)
   const guessed = address ?? email
@@ -64,10 +71,19 @@ export async function logIn(
   if (!user || !right) return { refusal: 'invalid_credentials', accountId: user?.account_id ?? null }
   const member = { userId: user.id, accountId: user.account_id }
   if (user.has_second_factor) {
-    const ticket = await openTicket(db, { userId: user.id, passwordHash: user.password_hash, browser: bind() })
+    const { id: userId, password_hash: passwordHash } = user
+    const ticket = await openTicket(db, { userId, passwordHash, browser: bind(), pendingId: pending?.id ?? null })
     return ticket === null ? { refusal: 'invalid_credentials', accountId: user.account_id } : { ticket, user }
   }
-  const session = await openSession(db, { ...device, ...member, passwordHash: user.password_hash })
+  const opening = { ...device, ...member, passwordHash: user.password_hash }
+  const session = pending
+    ? await db.transaction(async (trx) => {
+        const locked = await lockUser(trx, user.id)
+        const opened = await openSession(trx, opening)
+        if (opened) await pending.link(trx, locked!)
+        return opened
+      })
+    : await openSession(db, opening)
   if (session) {
     await rememberNetwork(db, user.id, network)
     if (!known) await guesses.forget(guessed)

@@ -19,8 +19,8 @@ const LIFE_SECONDS: Record<LinkKind, number> = {
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
-/** What a token is for: what the link of a mail does, or an invitation, whose token is stored with it. */
-type Purpose = LinkKind | 'invitation'
+/** What a token is for: what the link of a mail does, or one whose token is stored with what it is for. */
+type Purpose = LinkKind | 'invitation' | 'sign_in'
 
 /** The token of a mail: 32 bytes, base64url. */
 export type TokenMint = (purpose: Purpose, mailId: MailId) => string
@@ -35,6 +35,7 @@ export function createTokenMint(appSecret: string): TokenMint {
     address: keyOf('address'),
     access: keyOf('access'),
     invitation: keyOf('invitation'),
+    sign_in: keyOf('sign_in'),
   }
   return (purpose, mailId) => createHmac('sha256', keys[purpose]).update(mailId).digest('base64url')
 }

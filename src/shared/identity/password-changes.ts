@@ -12,7 +12,8 @@ import type { Sender } from './hashing-gate.ts'
 import { withHashing } from './hashing-gate.ts'
 import type { NetworkHash } from './login.ts'
 import { rememberNetwork } from './login.ts'
-import { checkNewPassword, hashPassword, verifyPassword } from './passwords.ts'
+import type { OwnProof } from './passwords.ts'
+import { checkNewPassword, hashPassword, verifyOwner, verifyPassword } from './passwords.ts'
 import type { LiveSession } from './sessions.ts'
 import { countSessions, endSessions } from './sessions.ts'
 import type { UserFields } from './users.ts'
@@ -48,12 +49,12 @@ export async function changePassword(
 }
 
 /**
- * Checks that the user who is logged in knows the password, before something that a stolen session must not do.
- * @throws ApiError wrong_password, overloaded.
+ * Checks that the user who is logged in proves themselves, before something that a stolen session must not do.
+ * @throws ApiError wrong_password, overloaded, and as `verifyOwner`.
  */
-export async function confirmPassword(db: Db, userId: UserId, password: string, sender: Sender): Promise<void> {
+export async function confirmOwner(db: Db, userId: UserId, proof: OwnProof, sender: Sender): Promise<void> {
   const user = await findUser(db, userId)
-  const isRight = await withHashing(sender, () => verifyPassword(user?.password_hash ?? null, password))
+  const isRight = await withHashing(sender, () => verifyOwner(user?.password_hash ?? null, proof))
   if (!isRight) throw new ApiError('wrong_password')
 }
 

@@ -16,16 +16,38 @@ const normal = (password: string): string => password.normalize('NFKC')
 /** The PHC string of a password, of its normal form. Call it within `withHashing`. */
 export const hashPassword = (password: string): Promise<string> => argon2.hash(normal(password), PARAMETERS)
 
+/** In place of a hash, of a user who has no password: they sign in at a provider or with a passkey. */
+export const NO_PASSWORD = 'none'
+
 let dummyHash: Promise<string> | undefined
 const makeDummyHash = (): Promise<string> => (dummyHash ??= hashPassword('the password of nobody'))
 
 /**
- * Whether a password belongs to a hash. For an account that does not exist (`null`) the same work is done on a dummy
- * hash of equal parameters, so that timing reveals nothing. Call it within `withHashing`.
+ * Whether a password belongs to a hash. For an account that does not exist (`null`), or has no password, the same work
+ * is done on a dummy hash of equal parameters, so that timing reveals nothing. Call it within `withHashing`.
  */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
-  const matches = await argon2.verify(hash ?? (await makeDummyHash()), normal(password))
-  return hash !== null && matches
+  const known = hash === NO_PASSWORD ? null : hash
+  const matches = await argon2.verify(known ?? (await makeDummyHash()), normal(password))
+  return known !== null && matches
+}
+
+/** What somebody who is signed in proves themselves with: the password; or how fresh the session is, without one. */
+export type OwnProof = { password?: string | undefined; isFresh: boolean }
+
+/**
+ * Whether a proof is that of the user with this hash: the right password, or, of a user who has none, a sign-in or a
+ * proof of the last 5 minutes. Call it within `withHashing`.
+ * @throws ApiError invalid_request without a password; proof_required of a user who has none.
+ */
+export async function verifyOwner(hash: string | null, { password, isFresh }: OwnProof): Promise<boolean> {
+  if (hash === NO_PASSWORD) {
+    if (!isFresh) throw new ApiError('proof_required')
+    return true
+  }
+  if (password === undefined)
+    throw new ApiError('invalid_request', { message: 'password is required.', param: 'password' })
+  return verifyPassword(hash, password)
 }
 
 /** Prepares the dummy hash, so that the first login is not slower than the others. */

@@ -4,7 +4,7 @@
  * end it, and so does another password. Only SHA-256s are stored.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import type { UserId } from '../platform/ids.ts'
+import type { PendingId, UserId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 
 const LIFE_MINUTES = 5
@@ -12,17 +12,24 @@ const MOST_FAILURES = 5
 
 const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** `passwordHash`: what the login was checked against. `browser`: the secret of the browser's cookie. */
-export type NewTicket = { userId: UserId; passwordHash: string; browser: string }
+/**
+ * `passwordHash`: what the login was checked against. `browser`: the secret of the browser's cookie. `pendingId`: the
+ * pending identity that is linked when the login is complete; null: none.
+ */
+export type NewTicket = { userId: UserId; passwordHash: string; browser: string; pendingId?: PendingId | null }
 
 /** Opens a ticket, unless the password changed since it was checked: then null. FOR SHARE as in `openSession`. */
-export async function openTicket(db: Db, { userId, passwordHash, browser }: NewTicket): Promise<string | null> {
+export async function openTicket(
+  db: Db | Trx,
+  { userId, passwordHash, browser, pendingId = null }: NewTicket,
+): Promise<string | null> {
   const ticket = randomBytes(32).toString('base64url')
   const { rowCount } = await db.raw<{ rowCount: number }>(
     `
-    INSERT INTO sign_in_tickets (token_hash, user_id, browser_hash, expires_at)
-    SELECT ?, u.id, ?, now() + make_interval(mins => ?) FROM users u WHERE u.id = ? AND u.password_hash = ? FOR SHARE`,
-    [hashOf(ticket), hashOf(browser), LIFE_MINUTES, userId, passwordHash],
+    INSERT INTO sign_in_tickets (token_hash, user_id, browser_hash, pending_id, expires_at)
+    SELECT ?, u.id, ?, ?, now() + make_interval(mins => ?) FROM users u WHERE u.id = ? AND u.password_hash = ?
+    FOR SHARE`,
+    [hashOf(ticket), hashOf(browser), pendingId, LIFE_MINUTES, userId, passwordHash],
   )
   return rowCount === 1 ? ticket : null
 }
@@ -39,9 +46,11 @@ const live = (db: Db | Trx, { ticket, browser }: SentTicket) =>
 export const findTicket = async (db: Db | Trx, sent: SentTicket): Promise<UserId | null> =>
   (await live(db, sent).first<{ user_id: UserId } | undefined>('user_id'))?.user_id ?? null
 
-/** Spends a ticket; false if it is not good. The user's row must be locked. */
-export const spendTicket = async (trx: Trx, sent: SentTicket): Promise<boolean> =>
-  (await live(trx, sent).delete()) === 1
+/** Spends a ticket; the user's row must be locked. @returns the pending identity that it links; null for none */
+export async function spendTicket(trx: Trx, sent: SentTicket): Promise<PendingId | null> {
+  const [spent] = await live(trx, sent).delete().returning<{ pending_id: PendingId | null }[]>('pending_id')
+  return spent?.pending_id ?? null
+}
 
 /** Counts a wrong code; the fifth ends the ticket. The user's row must be locked. */
 export async function failTicket(trx: Trx, sent: SentTicket): Promise<void> {

@@ -3,6 +3,7 @@ import type { AccountKind, AccountStatus } from './accounts.ts'
 import { openAccount } from './accounts.ts'
 import type { Membership } from './members.ts'
 import { addMember } from './members.ts'
+import { NO_PASSWORD } from './passwords.ts'
 import { deleteTickets } from './tickets.ts'
 import type { Language } from '../terms/languages.ts'
 import { ApiError } from '../platform/errors.ts'
@@ -185,6 +186,10 @@ export async function requireMember(db: Db | Trx, member: Membership): Promise<A
   if (!row) throw new ApiError('unauthorized')
   return row
 }
+
+/** Whether a user has a password. */
+export const hasPassword = async (db: Db | Trx, id: UserId): Promise<boolean> =>
+  (await db('users').where({ id }).whereNot({ password_hash: NO_PASSWORD }).first('id')) !== undefined
 
 /** What a user may do at this moment. */
 export async function roleOf(db: Db, id: UserId): Promise<Role> {

@@ -15,7 +15,8 @@ import type { UserFields, UserRow } from './users.ts'
 import { findUser, lockUser, markVerified, isAddressTaken, setEmail } from './users.ts'
 import type { Sender } from './hashing-gate.ts'
 import { withHashing } from './hashing-gate.ts'
-import { verifyPassword } from './passwords.ts'
+import type { OwnProof } from './passwords.ts'
+import { verifyOwner } from './passwords.ts'
 
 /**
  * Asks for another verification mail; links of earlier ones go on working.
@@ -82,18 +83,18 @@ export const requestAccessMail = (trx: Trx, userId: UserId, recipient: string): 
   requestNewMail(trx, { kind: 'access', recipient, userId })
 
 /** `email` was checked, `password` is the text that was typed. */
-export type AddressChange = { userId: UserId; email: string; password: string; sender: Sender }
+export type AddressChange = OwnProof & { userId: UserId; email: string; sender: Sender }
 
 /**
  * Asks for another address: a link to it, and a notice to the one that the user has. The same two mails are written
  * whether somebody has the address or not; the worker sends no link to an address that is taken.
  * @returns the mails, to be enqueued.
- * @throws ApiError wrong_password; invalid_request if it is the user's address already; overloaded.
+ * @throws ApiError wrong_password; invalid_request if it is the user's address already; overloaded; as `verifyOwner`.
  */
-export async function requestAddress(db: Db, { userId, email, password, sender }: AddressChange): Promise<MailId[]> {
+export async function requestAddress(db: Db, { userId, email, sender, ...proof }: AddressChange): Promise<MailId[]> {
   const checked = await withHashing(sender, async () => {
     const user = await findUser(db, userId)
-    return (await verifyPassword(user?.password_hash ?? null, password)) ? user!.password_hash : null
+    return (await verifyOwner(user?.password_hash ?? null, proof)) ? user!.password_hash : null
   })
   return db.transaction(async (trx) => {
     const user = await lockUser(trx, userId)

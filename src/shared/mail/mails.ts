@@ -16,7 +16,7 @@ import { withoutSecrets } from '../platform/process/log.ts'
  * what can use an account whose address was just proved, with a link that ends it all. `budget`: a part of the budget
  * of a key or a member is used. `webhook_off`: a webhook was disabled. `key_rotated`: an operator ended or replaced the
  * secret of a key. `invitation`: to become a member of an organisation. `sign_in_changed`: how a user signs in has
- * changed.
+ * changed. `sign_in`: completes a sign-in at a provider that has not verified the address.
  */
 export const MAIL_KINDS = [
   'verification',
@@ -33,6 +33,7 @@ export const MAIL_KINDS = [
   'webhook_off',
   'invitation',
   'sign_in_changed',
+  'sign_in',
 ] as const
 /** Which text a mail has. */
 export type MailKind = (typeof MAIL_KINDS)[number]
@@ -45,8 +46,8 @@ export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 export type MailDetails = Record<string, string | number | null>
 
 /**
- * A mail to write. The user of a reset or an invitation is unknown to the caller, and stays null. `from`: the user who
- * has it sent, in whose language it is to somebody without an account.
+ * A mail to write. The user of a reset, an invitation or a sign-in is unknown to the caller, and stays null. `from`:
+ * the user who has it sent, in whose language it is to somebody without an account.
  */
 export type NewMail = {
   id: MailId

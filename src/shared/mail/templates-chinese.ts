@@ -40,6 +40,21 @@ export const resetMail = (baseUrl: string, address: string, token: string): Mail
     ],
   })
 
+/** Lets the owner of an address complete a sign-in at a provider, which has not verified the address. */
+export const signInLinkMail = (baseUrl: string, address: string, token: string): MailContent =>
+  write({
+    subject: `完成登录 ${PRODUCT}`,
+    paragraphs: [
+      `有人正通过登录服务登录 ${baseUrl}，并填写了邮箱 ${address}。`,
+      '如果是您本人操作，请在 10 分钟内用发起登录的浏览器打开以下页面：',
+    ],
+    action: linkTo(baseUrl, 'sign-in/mail', '完成登录', token),
+    closing: [
+      '链接仅可使用一次，且不能在其他浏览器中使用。',
+      '如果不是您本人操作，请忽略此邮件，您的账户不会关联任何登录方式。',
+    ],
+  })
+
 /** Asks the owner of an address to confirm that an account may have it. */
 export const addressMail = (baseUrl: string, address: string, token: string): MailContent =>
   write({
@@ -99,6 +114,11 @@ const SIGN_IN_CHANGES: Record<string, { subject: string; sentence: string }> = {
     subject: '通行密钥被拒绝',
     sentence: '有人使用了您的通行密钥，但它疑似复制品：签名次数比之前少。除非您知道原因，否则请移除它。',
   },
+  identity_linked: {
+    subject: '已关联登录服务账户',
+    sentence: '它无需密码即可登录您的账户。已关联的账户列于设置中。',
+  },
+  identity_removed: { subject: '已取消关联登录服务账户', sentence: '它不能再用于登录。' },
 }
 
 /** Notifies a user that how they sign in has changed. `details`: the change. */

@@ -48,6 +48,22 @@ export function resetMail(baseUrl: string, address: string, token: string): Mail
   })
 }
 
+/** Lets the owner of an address complete a sign-in at a provider, which has not verified the address. */
+export function signInLinkMail(baseUrl: string, address: string, token: string): MailContent {
+  return write({
+    subject: `Complete your sign-in to ${PRODUCT}`,
+    paragraphs: [
+      `Someone is signing in at ${baseUrl} through a provider, and gave the address ${address}.`,
+      'If that is you, open this page within 10 minutes, in the browser in which you began:',
+    ],
+    action: linkTo(baseUrl, 'sign-in/mail', 'Complete the sign-in', token),
+    closing: [
+      'The link works once, and in no other browser.',
+      'If that was not you, ignore this e-mail: nothing is connected to your account.',
+    ],
+  })
+}
+
 /** Asks the owner of an address to confirm that an account may have it. */
 export function addressMail(baseUrl: string, address: string, token: string): MailContent {
   return write({
@@ -142,6 +158,14 @@ const SIGN_IN_CHANGES: Record<string, { subject: string; sentence: string }> = {
     sentence:
       'Somebody used a passkey of yours which seems to be a copy: it has signed fewer times than before. Remove it ' +
       'unless you can explain that.',
+  },
+  identity_linked: {
+    subject: 'An account at a provider was connected',
+    sentence: 'It signs in without your password. Settings list the connected accounts.',
+  },
+  identity_removed: {
+    subject: 'An account at a provider was disconnected',
+    sentence: 'It no longer signs in.',
   },
 }
 

@@ -11,16 +11,16 @@ import type { Obstacle } from './changes.ts'
 import { deleteAccount } from './changes.ts'
 import type { Sender } from '../identity/hashing-gate.ts'
 import { withHashing } from '../identity/hashing-gate.ts'
-import { hashPassword, verifyPassword } from '../identity/passwords.ts'
+import type { OwnProof } from '../identity/passwords.ts'
+import { hashPassword, verifyOwner } from '../identity/passwords.ts'
 import { findUser } from '../identity/users.ts'
 
 /**
  * `giveUpCredits`: also where there are credits left, which are lost. `cancelUnpaid` ends the payments of the account
  * that nobody has made, so that they do not keep it.
  */
-export type Leaving = {
+export type Leaving = OwnProof & {
   userId: UserId
-  password: string
   giveUpCredits: boolean
   sender: Sender
   cancelUnpaid: (accountId: AccountId) => Promise<void>
@@ -29,7 +29,7 @@ export type Leaving = {
 /**
  * Deletes a user with their own account, and ends their memberships. The record of it names themselves.
  * @throws ApiError wrong_password; conflict while they own an organisation, which it names, while calls run or payments
- * are undecided, with a debt, or with credits that are not given up; overloaded.
+ * are undecided, with a debt, or with credits that are not given up; overloaded; and as `verifyOwner`.
  */
 export const leave = (db: Db, leaving: Leaving): Promise<void> => deleteWithPassword(db, leaving, null)
 
@@ -56,12 +56,12 @@ export async function deleteOrganisation(
 /** @param organisation null: the user's own account. */
 async function deleteWithPassword(
   db: Db,
-  { userId, password, giveUpCredits, sender, cancelUnpaid }: Leaving,
+  { userId, giveUpCredits, sender, cancelUnpaid, ...proof }: Leaving,
   organisation: AccountId | null,
 ): Promise<void> {
   const checked = await withHashing(sender, async () => {
     const user = await findUser(db, userId)
-    const right = await verifyPassword(user?.password_hash ?? null, password)
+    const right = await verifyOwner(user?.password_hash ?? null, proof)
     return right && user ? { user, passwordHash: await unknownPassword() } : null
   })
   if (!checked) throw new ApiError('wrong_password')

@@ -16,7 +16,7 @@ import { endSession, endSessions } from '../identity/sessions.ts'
 import { deleteTickets } from '../identity/tickets.ts'
 import type { NewUser, Role, UserFields, UserRow } from '../identity/users.ts'
 import { createUser, lockUser, pseudonymise, setRole } from '../identity/users.ts'
-import { deleteFactors } from '../sign-in/factors.ts'
+import { endOtherWays } from '../sign-in/identities.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, GrantId, MailId, SessionId, UserId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
@@ -221,7 +221,7 @@ async function forgetPerson(trx: Trx, { id, email }: UserFields, passwordHash: s
     if (role !== 'owner') await endMembership(trx, { userId: id, accountId })
   }
   await endSessions(trx, id)
-  await deleteFactors(trx, id)
+  await endOtherWays(trx, id)
   await deleteTickets(trx, id)
   await forgetNetworks(trx, id)
   await deleteMailsOf(trx, id, email)

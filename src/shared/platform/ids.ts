@@ -27,6 +27,8 @@ export const PREFIXES = {
   delivery: 'whd',
   invitation: 'inv',
   passkey: 'pk',
+  identity: 'idn',
+  pending: 'pend',
 } as const
 
 /** A kind of thing that has ids. */
@@ -61,6 +63,10 @@ export type RefundId = Id<'refund'>
 export type CodeId = Id<'code'>
 /** The id of a deduction. */
 export type DeductionId = Id<'deduction'>
+/** The id of an identity. */
+export type IdentityId = Id<'identity'>
+/** The id of a pending identity. */
+export type PendingId = Id<'pending'>
 /** The id of a banner. */
 export type BannerId = Id<'banner'>
 

@@ -7,11 +7,13 @@ import { setSecondFactor } from '../identity/users.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { MailId, PasskeyId } from '../platform/ids.ts'
 import type { Db } from '../platform/postgres/db.ts'
+import type { Whose } from './changes.ts'
+import { lockOwner, note } from './changes.ts'
 import { endIfLast, factorsOf, newRecoveryCodes } from './factors.ts'
+import type { Ways } from './identities.ts'
+import { requireWayIn } from './identities.ts'
 import type { MadePasskey, Passkey, Site } from './passkeys.ts'
 import { MOST_PASSKEYS, deletePasskey, insertPasskey, verifyMade } from './passkeys.ts'
-import type { Whose } from './second-factor.ts'
-import { lockOwner, note } from './second-factor.ts'
 
 /** A passkey that was added. `recoveryCodes`: those of a user whose first factor it is, shown this once; else null. */
 export type Added = { passkey: Passkey; recoveryCodes: string[] | null; mailId: MailId }
@@ -33,7 +35,11 @@ export async function addPasskey(
   return db.transaction(async (trx) => {
     const user = await lockOwner(trx, whose)
     if ((await factorsOf(trx, user.id)).passkeys >= MOST_PASSKEYS) throw new ApiError('too_many_passkeys')
-    const passkey = await insertPasskey(trx, user.id, name, { ...made, transports: response.response.transports })
+    const passkey = await insertPasskey(trx, user.id, name, {
+      ...made,
+      host: site.host,
+      transports: response.response.transports,
+    })
     if (!passkey) throw new ApiError('conflict', { message: 'This passkey was added already.' })
     if (!user.has_second_factor) {
       await setSecondFactor(trx, user.id, true)
@@ -44,11 +50,12 @@ export async function addPasskey(
   })
 }
 
-/** Removes a passkey; with the last factor the recovery codes end. @throws ApiError not_found. */
-export const removePasskey = (db: Db, whose: Whose, id: PasskeyId): Promise<MailId> =>
+/** Removes a passkey; with the last factor the recovery codes end. @throws ApiError not_found; last_sign_in. */
+export const removePasskey = (db: Db, whose: Whose, id: PasskeyId, ways: Ways): Promise<MailId> =>
   db.transaction(async (trx) => {
     const user = await lockOwner(trx, whose)
     if (!(await deletePasskey(trx, user.id, id))) throw new ApiError('not_found')
+    await requireWayIn(trx, user.id, ways)
     await endIfLast(trx, user.id)
     return note(trx, 'passkey_removed', user)
   })

@@ -151,7 +151,7 @@ export async function insertPasskey(
   trx: Trx,
   userId: UserId,
   name: string,
-  made: { id: string; publicKey: Uint8Array; counter: number; transports?: string[] | undefined },
+  made: { id: string; publicKey: Uint8Array; counter: number; host: string; transports?: string[] | undefined },
 ): Promise<Passkey | null> {
   const [row] = await trx('passkeys')
     .insert({
@@ -160,6 +160,7 @@ export async function insertPasskey(
       credential_id: bytesOf(made.id),
       public_key: Buffer.from(made.publicKey),
       counter: made.counter,
+      host: made.host,
       transports: made.transports ?? [],
       name,
     })
@@ -182,6 +183,12 @@ const present = ({ id, name, created_at: createdAt, last_used_at: lastUsedAt }: 
 /** The passkeys of a user, newest first. */
 export const listPasskeys = async (db: Db, userId: UserId): Promise<Passkey[]> =>
   (await db('passkeys').where({ user_id: userId }).orderBy('id', 'desc').select<Row[]>(SHOWN)).map(present)
+
+/** How many passkeys belong to another host than this one, where they are of no use. */
+export async function countOfOtherHosts(db: Db, { host }: Site): Promise<number> {
+  const row = await db('passkeys').whereNot({ host }).count({ many: '*' }).first<{ many: number }>()
+  return Number(row.many)
+}
 
 /** Names a passkey of a user anew; null if they have no such passkey. */
 export async function renamePasskey(db: Db, userId: UserId, id: PasskeyId, name: string): Promise<Passkey | null> {

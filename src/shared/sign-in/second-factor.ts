@@ -2,21 +2,22 @@
  * What users do with second factors: add and remove them, complete a login with one, and prove themselves again. Each
  * change is mailed and recorded in the transaction that makes it (docs/sign-in.md).
  */
-import type { ActionKind, Operator } from '../action-log/actions.ts'
-import { recordAction } from '../action-log/actions.ts'
+import type { Operator } from '../action-log/actions.ts'
 import type { Guesses, NetworkHash } from '../identity/login.ts'
 import { isLoginNetwork, rememberNetwork } from '../identity/login.ts'
-import { confirmPassword } from '../identity/password-changes.ts'
-import type { Device, LiveSession, OpenedSession } from '../identity/sessions.ts'
-import { endSessions, isLive, noteProof, openSession } from '../identity/sessions.ts'
+import { confirmOwner } from '../identity/password-changes.ts'
+import type { Device, OpenedSession } from '../identity/sessions.ts'
+import { endSessions, noteProof, openSession } from '../identity/sessions.ts'
 import type { SentTicket } from '../identity/tickets.ts'
 import { deleteTickets, failTicket, findTicket, spendTicket } from '../identity/tickets.ts'
 import type { UserFields, UserRow } from '../identity/users.ts'
 import { findUser, lockUser } from '../identity/users.ts'
-import { requestNewMail } from '../mail/mails.ts'
 import { ApiError } from '../platform/errors.ts'
-import type { AccountId, MailId, UserId } from '../platform/ids.ts'
+import type { MailId, PendingId, UserId } from '../platform/ids.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
+import type { SignupTerms } from '../identity/signup-credits.ts'
+import type { Whose } from './changes.ts'
+import { lockOwner, note } from './changes.ts'
 import type { TotpBox } from './factors.ts'
 import {
   acceptCode,
@@ -30,49 +31,8 @@ import {
 } from './factors.ts'
 import type { Signed, Site, UsedPasskey } from './passkeys.ts'
 import { noteUse, verifyUsed } from './passkeys.ts'
+import { settle } from './settle.ts'
 import { base32, otpauthUri } from './totp.ts'
-
-/** What is mailed and recorded. */
-export type SignInChange = Extract<
-  ActionKind,
-  | 'totp_added'
-  | 'totp_removed'
-  | 'recovery_code_used'
-  | 'second_factor_reset'
-  | 'passkey_added'
-  | 'passkey_removed'
-  | 'passkey_refused'
->
-
-/** Mails and records a change. `by`: the operator who made it, and the account by which they named the user. */
-export async function note(
-  trx: Trx,
-  change: SignInChange,
-  user: UserFields,
-  by: { operator: Operator; accountId: AccountId } | null = null,
-): Promise<MailId> {
-  const { operator, accountId } = by ?? {
-    operator: user.id,
-    accountId: (await findUser(trx, user.id))!.account_id,
-  }
-  await recordAction(trx, operator, change, accountId)
-  return requestNewMail(trx, {
-    kind: 'sign_in_changed',
-    recipient: user.email,
-    userId: user.id,
-    details: { change },
-  })
-}
-
-/** The session of a user who changes how they sign in. */
-export type Whose = Pick<LiveSession, 'userId' | 'sessionId'>
-
-/** Locks the user of a session that still is. @throws ApiError unauthorized if it has ended. */
-export async function lockOwner(trx: Trx, { userId, sessionId }: Whose): Promise<UserFields> {
-  const user = await lockUser(trx, userId)
-  if (!user || !(await isLive(trx, sessionId))) throw new ApiError('unauthorized')
-  return user
-}
 
 /**
  * Begins to add an authenticator app, which counts from its first right code on.
@@ -142,6 +102,9 @@ export type Completion = SentTicket & From & { step: SecondStep }
 
 type Deps = { db: Db; guesses: Guesses; box: TotpBox; site: Site }
 
+/** `terms`: what an accepted invitation grants with the proof of an address. */
+type CompletionDeps = Deps & { terms: SignupTerms }
+
 /**
  * Counts a code as a guess at the password, if the network has not logged in to the account before, and forgets the
  * failures if it was right. @throws ApiError rate_limited during a pause.
@@ -159,14 +122,14 @@ async function guessing<T>(
   return result
 }
 
-/** A login that was completed. `mailId`: about a used recovery code, to be enqueued. */
-export type Completed = OpenedSession & { user: UserRow; mailId: MailId | null }
+/** A login that was completed. `mailIds`: to be enqueued. */
+export type Completed = OpenedSession & { user: UserRow; mailIds: MailId[] }
 
 /**
  * Completes a login by its ticket, once. A wrong code counts against the ticket and as a wrong password.
- * @throws ApiError invalid_ticket; invalid_credentials; account_suspended; rate_limited.
+ * @throws ApiError invalid_ticket; invalid_credentials; account_suspended; rate_limited; and as `settle`.
  */
-export async function completeLogin(deps: Deps, completion: Completion): Promise<Completed> {
+export async function completeLogin(deps: CompletionDeps, completion: Completion): Promise<Completed> {
   const { db, site } = deps
   const { step } = completion
   const userId = await findTicket(db, completion)
@@ -181,7 +144,7 @@ export async function completeLogin(deps: Deps, completion: Completion): Promise
 
 /** One try of a second step; null if it was wrong. @throws ApiError invalid_ticket, account_suspended. */
 const tryStep = (
-  { db, box }: Deps,
+  { db, box, terms }: CompletionDeps,
   userId: UserId,
   { step, device, network, ...sent }: Completion,
   signed: Signed | null,
@@ -199,16 +162,18 @@ const tryStep = (
       await failTicket(trx, sent)
       return null
     }
-    await spendTicket(trx, sent)
+    const pendingId = await spendTicket(trx, sent)
     const opened = await openPassed(trx, user, { device, network })
-    return { ...opened, mailId: 'recoveryCode' in step ? await note(trx, 'recovery_code_used', user) : null }
+    const mailIds = pendingId ? await settle(trx, user, pendingId, terms) : []
+    if ('recoveryCode' in step) mailIds.push(await note(trx, 'recovery_code_used', user))
+    return { ...opened, mailIds }
   })
 
 /** From where somebody signs in. */
 export type From = { device: Device; network: NetworkHash }
 
 /** Opens the session of a user who has passed both factors, and whose row is locked. @throws account_suspended. */
-async function openPassed(trx: Trx, { id: userId, password_hash: passwordHash }: UserFields, from: From) {
+export async function openPassed(trx: Trx, { id: userId, password_hash: passwordHash }: UserFields, from: From) {
   const user = (await findUser(trx, userId))!
   const who = { userId, accountId: user.account_id, passwordHash, hasPassedSecondFactor: true }
   const session = await openSession(trx, { ...from.device, ...who })
@@ -240,17 +205,21 @@ const wrongPasskey = (): ApiError =>
 
 /**
  * Signs in with a passkey alone: it is both factors. Nothing shows whose it is, or whether it was removed.
- * @throws ApiError invalid_credentials; account_suspended.
+ * @param pendingId the pending identity that it links; null: none
+ * @throws ApiError invalid_credentials; account_suspended; and as `settle`.
  */
 export async function signInByPasskey(
-  deps: Pick<Deps, 'db' | 'site'>,
+  deps: Pick<CompletionDeps, 'db' | 'site' | 'terms'>,
   used: UsedPasskey,
   from: From,
-): Promise<OpenedSession & { user: UserRow }> {
+  pendingId: PendingId | null = null,
+): Promise<Completed> {
   const signed = await verifiedBy(deps, used)
   const opened = await deps.db.transaction(async (trx) => {
     const user = await lockUser(trx, signed.userId)
-    return user && (await acceptPasskey(trx, user, signed)) ? openPassed(trx, user, from) : null
+    if (!user || !(await acceptPasskey(trx, user, signed))) return null
+    const session = await openPassed(trx, user, from)
+    return { ...session, mailIds: pendingId ? await settle(trx, user, pendingId, deps.terms) : [] }
   })
   if (!opened) throw wrongPasskey()
   return opened
@@ -261,12 +230,13 @@ export type Proof = { password: string } | { code: string } | { passkey: UsedPas
 
 /**
  * Notes that the user of a session has proved themselves again.
- * @throws ApiError wrong_password; invalid_credentials for a wrong code or passkey; overloaded; rate_limited.
+ * @throws ApiError wrong_password; proof_required for the password of a user who has none; invalid_credentials for a
+ * wrong code or passkey; overloaded; rate_limited.
  */
 export async function proveAgain(deps: Deps, { userId, sessionId }: Whose, proof: Proof, from: From): Promise<void> {
   const { db, box } = deps
   if ('password' in proof) {
-    await confirmPassword(db, userId, proof.password, { address: from.device.ip, known: true })
+    await confirmOwner(db, userId, { ...proof, isFresh: false }, { address: from.device.ip, known: true })
     return noteProof(db, sessionId, 'password')
   }
   if ('passkey' in proof) {

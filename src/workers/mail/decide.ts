@@ -16,6 +16,7 @@ import { countMail, lockMailbox, uncountMail } from '../../shared/mail/allowance
 import type { MailContent } from '../../shared/mail/render.ts'
 import { templatesIn } from '../../shared/mail/templates.ts'
 import type { ClaimedMail } from '../../shared/mail/mails.ts'
+import { isExpected } from '../../shared/sign-in/pending.ts'
 
 /** What becomes of a mail now. `skip`: why it is not sent, `wait`: why it is sent in `seconds`; both for operators. */
 export type Decision = { content: MailContent } | { skip: string } | { wait: string; seconds: number }
@@ -62,6 +63,8 @@ async function dueOf(trx: Trx, mail: ClaimedMail, terms: Terms): Promise<Due> {
       return dueOfBudget(trx, mail, terms.baseUrl)
     case 'invitation':
       return dueOfInvitation(trx, mail, terms)
+    case 'sign_in':
+      return dueOfSignIn(trx, mail, terms)
     case 'verification':
     case 'reset':
     case 'address':
@@ -100,6 +103,17 @@ async function dueOfInvitation(trx: Trx, { id, recipient, language }: ClaimedMai
   return token
     ? { content: templatesIn(language).invitationMail(baseUrl, recipient, token, notice) }
     : { skip: 'the invitation was accepted or revoked, or has expired' }
+}
+
+/** The token was made with the request: perhaps under the secret before. */
+async function dueOfSignIn(trx: Trx, { id, recipient, language }: ClaimedMail, terms: Terms): Promise<Due> {
+  const { mint, previous, baseUrl } = terms
+  for (const make of [mint, previous]) {
+    const token = make?.('sign_in', id)
+    if (token !== undefined && (await isExpected(trx, id, token)))
+      return { content: templatesIn(language).signInLinkMail(baseUrl, recipient, token) }
+  }
+  return { skip: 'the sign-in is over, or has another mail' }
 }
 
 type LinkMail = ClaimedMail & { kind: LinkKind }

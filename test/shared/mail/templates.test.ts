@@ -77,6 +77,8 @@ describe('the mails', () => {
       ['passkey_added', 'A passkey was added'],
       ['passkey_removed', 'A passkey was removed'],
       ['passkey_refused', 'A passkey was refused'],
+      ['identity_linked', 'An account at a provider was connected'],
+      ['identity_removed', 'An account at a provider was disconnected'],
     ] as const) {
       const mail = signInMail('https://gate.example', { change })
       expect(mail.subject).to.equal(`${subject} (Tollgate)`)

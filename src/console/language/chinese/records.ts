@@ -120,6 +120,9 @@ export const records: Texts['records'] = {
     passkey_added: '添加通行密钥',
     passkey_removed: '移除通行密钥',
     passkey_refused: '使用了疑似复制的通行密钥',
+    identity_linked: '关联登录服务账户',
+    identity_removed: '取消关联登录服务账户',
+    login_link_made: '生成登录链接',
   },
   lists: {
     '/api/operator/accounts': '账户',
@@ -215,6 +218,7 @@ export const records: Texts['records'] = {
     webhook_off: 'Webhook 已停用',
     invitation: '邀请',
     sign_in_changed: '登录方式变更',
+    sign_in: '通过登录服务登录',
   },
   retryOne: (recipient) => `重试发给 ${recipient} 的邮件`,
   discardOne: (recipient) => `丢弃发给 ${recipient} 的邮件`,

@@ -123,6 +123,9 @@ export const records = {
     passkey_added: 'Added a passkey',
     passkey_removed: 'Removed a passkey',
     passkey_refused: 'Used a passkey that seems to be a copy',
+    identity_linked: 'Connected an account at a provider',
+    identity_removed: 'Disconnected an account at a provider',
+    login_link_made: 'Made a link that signs in',
   },
   lists: {
     '/api/operator/accounts': 'accounts',
@@ -155,6 +158,7 @@ export const records = {
     webhook_off: 'Webhook disabled',
     invitation: 'Invitation',
     sign_in_changed: 'Change of the sign-in',
+    sign_in: 'Sign-in at a provider',
   },
   retryOne: (recipient: string) => `Retry the e-mail to ${recipient}`,
   discardOne: (recipient: string) => `Discard the e-mail to ${recipient}`,

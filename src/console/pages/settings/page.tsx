@@ -23,6 +23,7 @@ import { chooseTheme, theme } from '../../state/theme.ts'
 import { ABOUT_PASSWORD, NewPasswordField } from '../signed-out.tsx'
 import { Address } from './address.tsx'
 import { DeleteAccount } from './delete.tsx'
+import { Identities } from './identities.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { SecondFactor } from './second-factor.tsx'
 
@@ -41,6 +42,7 @@ export function SettingsPage() {
           <Password />
           <SecondFactor />
           <Passkeys />
+          <Identities />
           <Address />
         </div>
       </div>

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks'
 import { t } from '../../language/language.ts'
 import type { Passkey } from '../../api/endpoints.ts'
 import { addPasskey, beginPasskey, getPasskeys, removePasskey } from '../../api/endpoints.ts'
+import { renamePasskey } from '../../api/providers.ts'
 import { ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
 import { deviceName } from '../../parts/device.ts'
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
@@ -39,7 +40,12 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
       {!passkeys.data && !passkeys.problem && <Loading rows={2} />}
       <ul class="sessions">
         {passkeys.data?.data.map((passkey) => (
-          <OnePasskey key={passkey.id} passkey={passkey} remove={() => setRemoving(passkey)} />
+          <OnePasskey
+            key={passkey.id}
+            passkey={passkey}
+            renamed={passkeys.reload}
+            remove={() => setRemoving(passkey)}
+          />
         ))}
       </ul>
       {hasPasskeys() ? (
@@ -70,7 +76,11 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
   )
 }
 
-function OnePasskey({ passkey: { name, createdAt, lastUsedAt }, remove }: { passkey: Passkey; remove: () => void }) {
+type OneProps = { passkey: Passkey; renamed: () => void; remove: () => void }
+
+function OnePasskey({ passkey, renamed, remove }: OneProps) {
+  const { name, createdAt, lastUsedAt } = passkey
+  const [isRenaming, setRenaming] = useState(false)
   return (
     <li>
       <span>
@@ -78,10 +88,41 @@ function OnePasskey({ passkey: { name, createdAt, lastUsedAt }, remove }: { pass
         <br />
         <small class="soft">{words.used(<Time iso={createdAt} />, lastUsedAt && <Time iso={lastUsedAt} />)}</small>
       </span>
+      <button type="button" class="small quiet" aria-label={words.renameOne(name)} onClick={() => setRenaming(true)}>
+        {words.rename}
+      </button>
       <button type="button" class="small danger" aria-label={words.removeOne(name)} onClick={remove}>
         {t.settings.remove}
       </button>
+      {isRenaming && (
+        <RenamePasskey
+          passkey={passkey}
+          close={() => setRenaming(false)}
+          renamed={() => {
+            setRenaming(false)
+            renamed()
+          }}
+        />
+      )}
     </li>
+  )
+}
+
+type RenameProps = { passkey: Passkey; close: () => void; renamed: () => void }
+
+function RenamePasskey({ passkey, close, renamed }: RenameProps) {
+  const { busy, problem, submits } = useSubmit()
+  const submit = submits(async ({ name = '' }) => {
+    await renamePasskey(passkey.id, { name })
+    renamed()
+  })
+  return (
+    <Dialog title={words.renameTitle} close={close}>
+      <Form problem={problem} onSubmit={submit}>
+        <Field label={t.settings.name} name="name" defaultValue={passkey.name} maxLength={60} required />
+        <Submit busy={busy} busyText={t.settings.saving} verb={t.settings.save} cancel={close} />
+      </Form>
+    </Dialog>
   )
 }
 

@@ -105,6 +105,8 @@ const variables = z.object({
   LONG_CALL_AFTER_SECONDS: wholeNumber(20, 1, 3600),
   APP_SECRET: z.string({ error: 'is required' }).min(32, 'must have at least 32 characters'),
   APP_SECRET_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
+  SIGNIN_PROVIDERS: z.string().min(1).optional(),
+  PASSWORDS: z.enum(['on', 'off']).default('on'),
   SECOND_FACTOR: z.enum(['optional', 'operators', 'all']).default('optional'),
   MAIL_CONCURRENCY: wholeNumber(5, 1, 1000),
   PAYMENTS_CONCURRENCY: wholeNumber(5, 1, 1000),
@@ -192,7 +194,7 @@ export function readConfig<Queues extends KnownQueues>(
   const config = parse(variablesFor(environment, queues), environment)
   return Object.freeze({
     ...config,
-    BASE_URL: config.BASE_URL ?? `http://localhost:${config.PORT}`,
+    ...readAddress(environment),
     secretOf: secretsOf(queues, environment),
   }) as ConfigWith<Queues>
 }
@@ -250,6 +252,14 @@ const webhookVariables = variables.pick({ APP_SECRET: true, APP_SECRET_PREVIOUS:
 export const readWebhookConfig = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof webhookVariables> =>
   parse(webhookVariables, environment)
 
+const addressVariables = variables.pick({ BASE_URL: true, PORT: true })
+
+/** The public address, for links that a command prints. @throws ConfigError as `readConfig`. */
+export function readAddress(environment: NodeJS.ProcessEnv = process.env): Pick<Config, 'BASE_URL'> {
+  const { BASE_URL, PORT } = parse(addressVariables, environment)
+  return { BASE_URL: BASE_URL ?? `http://localhost:${PORT}` }
+}
+
 const usualLimits = variables.pick({ GATEWAY_RATE_LIMIT: true, MAX_OUTSTANDING_CALLS: true })
 
 /** The limits of accounts that have no other ones. @throws ConfigError as `readConfig`. */
@@ -298,8 +308,11 @@ export const isOwnVariable = (name: string, queues: KnownQueues): boolean =>
 /** Hosts that nobody else reaches. */
 const LOCAL_HOST = /^(localhost|.*\.localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/
 
-/** Whether others can reach the public address. */
-export const isLocal = ({ BASE_URL }: Pick<Config, 'BASE_URL'>): boolean => LOCAL_HOST.test(new URL(BASE_URL).hostname)
+/** Whether a host is this machine. */
+export const isLocalHost = (hostname: string): boolean => LOCAL_HOST.test(hostname)
+
+/** Whether others cannot reach the public address. */
+export const isLocal = ({ BASE_URL }: Pick<Config, 'BASE_URL'>): boolean => isLocalHost(new URL(BASE_URL).hostname)
 
 /**
  * Warnings about a configuration that can be used, one sentence each: variables that nothing reads

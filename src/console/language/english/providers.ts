@@ -1,0 +1,30 @@
+import type { Part } from '../part.ts'
+
+/** Signing in at providers: the buttons, the way back, and the connected accounts of a user. */
+export const providers = {
+  continueWith: (label: string) => `Continue with ${label}`,
+  again: 'Sign in at your provider again',
+  failed: 'The sign-in did not work, was cancelled, or took too long. Begin again.',
+  notSignedIn: 'You are not signed in',
+  oneMoment: 'One moment.',
+  linkIsMailed: (answer: string) => `${answer} The link works once, within 10 minutes.`,
+  whichAddress: 'Which address is yours?',
+  noAddress: 'The provider has not verified an e-mail address of yours. We will e-mail you a link.',
+  isTaken: (email: Part): Part => ['There is an account with the address ', email, '. Prove once that it is yours.'],
+  mailInstead: 'Send me a link instead',
+  linkInvalid: 'A link works once, and only in the browser in which you began.',
+  complete: 'Complete your sign-in',
+  title: 'Connected accounts',
+  about: 'They sign you in without your password.',
+  former: 'a former provider',
+  name: (provider: string, email: string | null) => (email === null ? provider : `${provider} (${email})`),
+  connect: 'Connect',
+  connecting: 'Connecting…',
+  connectTo: (label: string) => `Connect ${label}`,
+  connectedAt: (time: Part): Part => ['connected ', time],
+  disconnect: 'Disconnect',
+  disconnecting: 'Disconnecting…',
+  removeOne: (name: string) => `Disconnect ${name}`,
+  removeTitle: (name: string) => `Disconnect ${name}?`,
+  removal: 'It no longer signs you in.',
+}

@@ -1,0 +1,57 @@
+import type { Page } from 'playwright-core'
+import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import { freePort } from '../../scripts/services/ports.ts'
+import { startProvider } from '../../scripts/services/provider.ts'
+import type { LocalProvider } from '../../scripts/services/provider.ts'
+import { providerSettings } from '../api/console/support/provider.ts'
+import { consoleWithPages } from './support/pages.ts'
+import { PHONE, looksGood } from './support/visit.ts'
+
+describe('providers in the console', () => {
+  let provider: LocalProvider
+  const gateway = consoleWithPages(async () => {
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}`
+    provider = await startProvider({ redirectUris: [`${url}/auth/callback/local`] })
+    const settings = providerSettings([{ id: 'local', issuer: provider.issuer }])
+    return startConsoleGateway({ PORT: String(port), BASE_URL: url, ...settings })
+  })
+  after(() => provider.close())
+  const overview = (page: Page) => page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  const signInThere = async (page: Page, email: string) => {
+    await page.getByRole('heading', { name: 'Local provider' }).waitFor()
+    await page.getByLabel('E-mail address').fill(email)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
+
+  it('sign up on a phone, are connected by the password, listed, and not disconnected as the last way', async () => {
+    const { page, open, allow } = await gateway.visit({ viewport: PHONE })
+    allow(/409|401|^asks http:.*(auth|interaction)/)
+    await open('/sign-up', 'Create an account')
+    await looksGood(page)
+    await page.getByRole('button', { name: 'Continue with Local' }).click()
+    await signInThere(page, 'new@example.com')
+    await overview(page)
+    await open('/settings', 'Settings')
+    await page.getByRole('button', { name: 'Disconnect Local (new@example.com)' }).click()
+    await page.getByRole('button', { name: 'Disconnect', exact: true }).last().click()
+    await page.getByText('This is your last way to sign in').waitFor()
+    await looksGood(page)
+
+    const email = 'before@example.com'
+    await page.context().clearCookies()
+    await gateway.person(email)
+    await gateway.db('users').where({ email }).update({ email_verified_at: gateway.db.fn.now() })
+    await page.evaluate('sessionStorage.clear()')
+    await open('/sign-in', 'Sign in')
+    await page.getByRole('button', { name: 'Continue with Local' }).click()
+    await signInThere(page, email)
+    await page.getByRole('heading', { name: 'Connect Local' }).waitFor()
+    await looksGood(page)
+    await page.getByLabel('Your password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Connect', exact: true }).click()
+    await overview(page)
+    await open('/settings', 'Settings')
+    await page.getByRole('button', { name: `Disconnect Local (${email})` }).waitFor()
+  })
+})
