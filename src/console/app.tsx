@@ -18,6 +18,7 @@ import type { PageProps } from './parts/route.ts'
 import { Managed } from './parts/managed.tsx'
 import { Shell } from './parts/shell.tsx'
 import { OverviewPage } from './pages/overview.tsx'
+import { safeNext } from './state/next-page.ts'
 
 const MustAddFactorPage = lazyPage(async () => (await import('./pages/must-add-factor.tsx')).MustAddFactorPage)
 
@@ -99,9 +100,6 @@ function find(routes: Route[], path: string) {
   }
   return null
 }
-
-/** Only paths of our own: a link must not lead elsewhere after a sign-in. */
-const safeNext = (next: string | undefined): string => (next && /^\/(?![/\\])/.test(next) ? next : '/overview')
 
 export function App() {
   const { path, url, query, route } = useLocation()

@@ -1,11 +1,13 @@
 import { expect } from 'chai'
-import { PASSWORD } from '../../scripts/harness/console-gateway.ts'
+import type { Page } from 'playwright-core'
+import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { findUserByEmail } from '../../src/shared/identity/users.ts'
 import { grantCredits } from '../../src/shared/operators/changes.ts'
 import { newId } from '../../src/shared/platform/ids.ts'
 import { chinese } from '../../src/console/language/chinese.ts'
 import { english } from '../../src/console/language/english.ts'
+import { providerSettings } from '../api/console/support/provider.ts'
 import { INSIDE, OUTSIDE, liveIn, settled } from './support/every-page.ts'
 import type { LivedIn } from './support/every-page.ts'
 import { consoleWithPages } from './support/pages.ts'
@@ -25,7 +27,8 @@ const same = (one: object, other: object, path = ''): string[] =>
 const IN_CHINESE = { locale: 'zh-CN', language: 'zh-CN' } as const
 
 describe('the languages of the console', () => {
-  const gateway = consoleWithPages()
+  const providers = providerSettings([{ id: 'local', label: '本地', issuer: 'http://127.0.0.1:9' }])
+  const gateway = consoleWithPages(() => startConsoleGateway(providers))
 
   it('have every text in Chinese, but for names', () => {
     expect(same(english, chinese)).to.deep.equal([

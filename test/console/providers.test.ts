@@ -1,3 +1,4 @@
+import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { freePort } from '../../scripts/services/ports.ts'
@@ -6,6 +7,29 @@ import type { LocalProvider } from '../../scripts/services/provider.ts'
 import { providerSettings } from '../api/console/support/provider.ts'
 import { consoleWithPages } from './support/pages.ts'
 import { PHONE, looksGood } from './support/visit.ts'
+
+describe('the console with PASSWORDS=off', () => {
+  const gateway = consoleWithPages(() =>
+    startConsoleGateway({
+      ...providerSettings([{ id: 'local', issuer: 'http://127.0.0.1:9' }]),
+      PASSWORDS: 'off',
+    }),
+  )
+
+  it('asks nobody for a password, and leads to the providers from every page', async () => {
+    const { page, open } = await gateway.visit({ viewport: PHONE })
+    for (const [path, heading] of [
+      ['/sign-in', 'Sign in'],
+      ['/sign-up', 'Create an account'],
+    ] as const) {
+      await open(path, heading)
+      await page.getByRole('button', { name: 'Continue with Local' }).waitFor()
+      await page.locator('input[type=password]').waitFor({ state: 'detached' })
+      expect(await page.locator('a[href="/forgot"]').count(), path).to.equal(0)
+      await looksGood(page)
+    }
+  })
+})
 
 describe('providers in the console', () => {
   let provider: LocalProvider

@@ -74,7 +74,7 @@ export const createAccount = endpoint({
   }
 })
 
-type LoginDeps = Pick<WebDeps, 'config' | 'db' | 'guesses' | 'log' | 'queues'>
+type LoginDeps = Pick<WebDeps, 'config' | 'db' | 'guesses' | 'log' | 'providers' | 'queues'>
 
 /** Opens a session. */
 export const login = endpoint({

@@ -47,12 +47,12 @@ export const pendingFlag = z.boolean({ error: 'must be true or false' }).optiona
   description: 'Connects the account at a provider that waits in this browser; 401 `invalid_ticket` if none does.',
 })
 
-/** What waits in a browser to be linked by a login, and the mails about it. @throws ApiError invalid_ticket. */
-export async function pendingOf({ config, db }: Pick<WebDeps, 'config' | 'db'>, request: RequestFacts) {
-  const id = await requireWaiting(db, request.browser())
+/** What waits in a browser to be linked by a login, and the mails about it. @throws as `requireWaiting`. */
+export async function pendingOf(deps: Pick<WebDeps, 'config' | 'db' | 'providers'>, request: RequestFacts) {
+  const id = await requireWaiting(deps, request.browser())
   const mailIds: MailId[] = []
   const link = async (trx: Trx, user: UserFields): Promise<void> => {
-    mailIds.push(...(await settle(trx, user, id, providerTerms(config))))
+    mailIds.push(...(await settle(trx, user, id, providerTerms(deps.config))))
   }
   return { id, link, mailIds }
 }

@@ -186,9 +186,9 @@ export const passkeySignIn = endpoint({
   body: z.object({ response: usedPasskey, pending: pendingFlag }).meta({ id: 'PasskeyLoginRequest' }),
   answers: { 200: { description: 'The account and a new session.', schema: signedIn } },
   errors: ['invalid_request', 'invalid_credentials', 'account_suspended', ...LINK_ERRORS],
-}).handle((deps: Pick<WebDeps, 'db' | 'config' | 'log' | 'queues'>) => async ({ body, request }) => {
+}).handle((deps: Pick<WebDeps, 'db' | 'config' | 'log' | 'providers' | 'queues'>) => async ({ body, request }) => {
   const { db, config, log } = deps
-  const pendingId = body.pending ? await requireWaiting(db, request.browser()) : null
+  const pendingId = body.pending ? await requireWaiting(deps, request.browser()) : null
   const known = { db, site: siteOf(config), terms: providerTerms(config) }
   const { token, user, mailIds } = await signInByPasskey(known, body.response, fromOf(config, request), pendingId)
   for (const mailId of mailIds) enqueueMail(deps, mailId)

@@ -13,14 +13,12 @@ import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.ts
 import { useProviders } from '../parts/providers.tsx'
 import { SecondStep } from '../parts/second-step.tsx'
 import { keepToken } from '../state/session.ts'
+import { safeNext } from '../state/next-page.ts'
 import { keptReturn } from '../state/provider-return.ts'
 import { Missing, useLink } from './mailed-links.tsx'
 import { Card } from './signed-out.tsx'
 
 const words = t.providers
-
-/** Only paths of our own. */
-const safe = (next: string): string => (/^\/(?![/\\])/.test(next) ? next : '/overview')
 
 /** Lets the user in, or shows what is asked for first. */
 function useFollowing() {
@@ -29,7 +27,7 @@ function useFollowing() {
   const { next, stay } = keptReturn()
   const enter = (token: string, stays: boolean): void => {
     keepToken(token, stays)
-    route(safe(next), true)
+    route(safeNext(next), true)
   }
   return {
     follows,
@@ -37,7 +35,7 @@ function useFollowing() {
     enter,
     take: (found: Follows): void => {
       if ('token' in found) enter(found.token, stay)
-      else if ('done' in found) route(safe(next), true)
+      else if ('done' in found) route(safeNext(next), true)
       else setFollows(found)
     },
   }

@@ -152,6 +152,7 @@ export function SignInPage() {
 
 export function SignUpPage() {
   const onward = useNext()
+  const { passwords } = useProviders()
   const { busy, problem, submits } = useSubmit()
   const submit = submits(async ({ email = '', password = '', displayName = '', stay }) =>
     keepToken((await signUp({ email, password, displayName })).token, stay !== undefined),
@@ -160,11 +161,15 @@ export function SignUpPage() {
     <Card title={t.entrance.create}>
       <p class="soft">{t.entrance.thenKey}</p>
       <Form problem={problem} onSubmit={submit} about={{ ...ABOUT_EMAIL, ...ABOUT_PASSWORD }}>
-        <AddressField />
-        <NewPasswordField label={t.entrance.password} required />
-        <Field label={t.entrance.optionalName} name="displayName" autoComplete="name" maxLength={60} />
+        {passwords && (
+          <>
+            <AddressField />
+            <NewPasswordField label={t.entrance.password} required />
+            <Field label={t.entrance.optionalName} name="displayName" autoComplete="name" maxLength={60} />
+          </>
+        )}
         <StaySignedIn />
-        <Submit class="full" busy={busy} busyText={t.entrance.creating} verb={t.entrance.createMine} />
+        {passwords && <Submit class="full" busy={busy} busyText={t.entrance.creating} verb={t.entrance.createMine} />}
         <ProviderButtons stay={staysOf} />
       </Form>
       <p class="links">

@@ -43,7 +43,8 @@ export type ProviderClients = ReadonlyMap<string, ProviderClient>
 const TIMEOUT_SECONDS = 10
 const DISCOVERED_MS = 3_600_000
 const MAX_BYTES = 262_144
-const MAX_SUBJECT = 255
+/** Control characters and halves of characters are none of a name, and cannot be stored as they are. */
+const SUBJECT = /^[^\p{Cc}\p{Cs}]{1,255}$/u
 
 /** Makes the clients of all providers. */
 export const createProviderClients = (
@@ -198,7 +199,7 @@ function claimsFrom(
   subject: string,
   { email, isVerified, hasPassedFactor }: { email: unknown; isVerified: boolean; hasPassedFactor: boolean },
 ): Claims {
-  if (subject.length > MAX_SUBJECT) throw new ApiError('invalid_credentials')
+  if (!SUBJECT.test(subject)) throw new ApiError('invalid_credentials')
   const address = typeof email === 'string' ? parseEmail(email) : null
   return {
     issuer,

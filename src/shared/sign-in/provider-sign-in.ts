@@ -207,9 +207,18 @@ export const signInByMail = (deps: Deps, browser: string, token: string, from: F
     return enter(deps, trx, user, { ...from, browser, pendingId: null })
   })
 
-/** What waits in a browser to be linked. @throws ApiError invalid_ticket if nothing does. */
-export async function requireWaiting(db: Db, browser: string): Promise<PendingId> {
+/**
+ * What waits in a browser to be linked by a login.
+ * @throws ApiError invalid_ticket if nothing does; forbidden if its provider is for certain domains, and has not
+ * verified an address of one: then the mail alone links it.
+ */
+export async function requireWaiting(
+  { db, providers }: Pick<Deps, 'db' | 'providers'>,
+  browser: string,
+): Promise<PendingId> {
   const waiting = await findWaiting(db, browser)
-  if (!waiting) throw new ApiError('invalid_ticket')
+  const provider = waiting && providers.get(waiting.provider)
+  if (!provider) throw new ApiError('invalid_ticket')
+  requireDomain(provider, waiting.isVerified ? waiting.email : null)
   return waiting.id
 }

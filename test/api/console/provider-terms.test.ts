@@ -48,6 +48,11 @@ describe('providers as they are configured', () => {
     expect(kindOf(await come('domain', `a${process.pid}@acme.example`))).to.equal('session')
     const existing = await someone()
     expect(kindOf(await come('never', existing.email))).to.equal('pending')
+    const browser = newBrowser()
+    expect(kindOf(await browser.through({ subject: 'of no domain' }, 'domain'))).to.equal('email')
+    const login = { email: existing.email, password: PASSWORD, pending: true }
+    expect(shown(await browser.ask('POST', '/api/auth/login', login))).to.deep.equal([403, 'forbidden'])
+    expect(await identitiesOf(existing.email)).to.deep.equal([])
   })
 
   it('connects accounts from a fresh session, lists them, and never disconnects the last way in', async () => {

@@ -89,6 +89,8 @@ describe('signing in at a provider', () => {
       ['no iss', who, (query) => query.delete('iss')],
       ['code', who, (query) => query.set('code', 'x'.repeat(43))],
       ['cancelled', { deny: true }, () => {}],
+      ['a subject that cannot be stored', { ...who, subject: 'a\0b' }, () => {}],
+      ['a subject that is too long', { ...who, subject: 'x'.repeat(256) }, () => {}],
     ]
     for (const [name, whom, change] of changes) {
       expect(shown(await come(whom, change)), name).to.deep.equal([401, 'invalid_credentials'])

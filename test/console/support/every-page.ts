@@ -24,6 +24,8 @@ export const OUTSIDE = pagesOf([
   [`/reset#token=${'x'.repeat(43)}`, 'This link no longer works'],
   [`/new-address#token=${'x'.repeat(43)}`, 'This link no longer works'],
   ['/access', 'Open the link in our e-mail'],
+  ['/sign-in/done?problem=invalid_ticket', 'You are not signed in'],
+  [`/sign-in/mail#token=${'x'.repeat(43)}`, 'Complete your sign-in'],
   [`/invitation#token=${'x'.repeat(43)}`, 'You cannot use this invitation'],
 ])
 /** The others. `:call`, `:account`, `:webhook` and `:house` (a webhook of the operators') stand for ids. */
