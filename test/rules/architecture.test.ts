@@ -64,9 +64,9 @@ const HOMES: Record<string, string> = {
  * account wants to be told of or topped up at.
  */
 const GUESTS: Record<string, string[]> = {
-  usage_hours: ['src/shared/ledger/audit.ts'],
+  usage_hours: ['src/shared/ledger/usage-invariants.ts'],
   // Records are deleted once they are folded.
-  usage_watermark: ['src/shared/ledger/audit.ts', 'src/shared/calls/retention.ts'],
+  usage_watermark: ['src/shared/ledger/usage-invariants.ts', 'src/shared/calls/retention.ts'],
   // An account's row holds its balance and is locked by everything that moves it; the audit reads everything.
   accounts: [
     'src/shared/ledger/ledger.ts',
@@ -97,6 +97,7 @@ const GUESTS: Record<string, string[]> = {
     'src/shared/replies/',
     'src/shared/requests/uploads.ts',
     'src/shared/ledger/audit.ts',
+    'src/shared/ledger/usage-invariants.ts',
     'src/shared/identity/summary.ts',
   ],
   call_tries: ['src/shared/reports/'],

@@ -17,7 +17,7 @@ const ALIKE = new RegExp(
     'Chat Completions|Messages|Responses|Standard Webhooks|Console playground|Sandbox|sandbox|openai',
     'anthropic|fal|replicate|openrouter|default|tg_\\w*',
     'unconfigured|unreachable|US\\$|unknown: .*|[+~-] (?:model|upstream) [^]*|images、POST|command line',
-    'Ada Lovelace|\\b(?:test|laptop|reader|payer|maker|chooser)\\b',
+    'Ada Lovelace|\\b(?:test|laptop|reader|payer|maker|mover|chooser)\\b',
   ].join('|'),
   'g',
 )

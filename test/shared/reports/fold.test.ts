@@ -32,7 +32,8 @@ describe('the hours of usage', () => {
 
   const folded = async (): Promise<Record<string, number>> => {
     const { rows } = await db.raw<{ rows: Record<string, number>[] }>(
-      `SELECT ${FIGURES.map((of) => `coalesce(sum(${of}), 0)::integer AS ${of}`).join()} FROM usage_hours WHERE account_id = ?`,
+      `SELECT ${FIGURES.map((of) => `coalesce(sum(${of}), 0)::integer AS ${of}`).join()}
+       FROM usage_hours WHERE account_id = ?`,
       [account.id],
     )
     return rows[0]!
