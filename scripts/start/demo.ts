@@ -31,8 +31,8 @@ async function find(env: NodeJS.ProcessEnv): Promise<Account | undefined> {
 }
 
 /**
- * The demo account, a verified operator with credits and an API key. The first start makes it; later ones find it in its
- * current state.
+ * The demo account, a verified operator with credits and an API key. The first start makes it; later ones find it in
+ * its current state.
  * `accepts` checks whether a key works. Throws an AdminError with the output of the command that failed.
  */
 export async function demoAccount(

@@ -163,7 +163,8 @@ describe("the operator's commands of the catalogue", () => {
         name,
       ).to.deep.equal([])
       expect(others, name).to.include(
-        'Warning: upstreams.unconfigured: the key "default" is not configured: set KEY_THAT_IS_NOT_SET for web and workers, then restart them.',
+        'Warning: upstreams.unconfigured: the key "default" is not configured: set KEY_THAT_IS_NOT_SET for web and ' +
+          'workers, then restart them.',
       )
     }
   })
