@@ -31,8 +31,8 @@ async function find(env: NodeJS.ProcessEnv): Promise<Account | undefined> {
 }
 
 /**
- * The demo account, an operator with credits and an API key. The first start makes it; later ones find it in its
- * current state.
+ * The demo account, a verified operator with credits and an API key. The first start makes it; later ones find it in
+ * its current state.
  * `accepts` checks whether a key works. Throws an AdminError with the output of the command that failed.
  */
 export async function demoAccount(
@@ -51,7 +51,7 @@ export async function demoAccount(
     // Written before it is used: a password that only the database has is of no use.
     const password = kept.password ?? `demo-${randomInt(1000, 10_000)}-${randomBytes(6).toString('hex')}`
     keep({ password, granted: false })
-    account = await admin<Account>(env, 'account', 'create', email, password)
+    account = await admin<Account>(env, 'account', 'create', email, password, '--verified')
   }
   if (kept.granted === false && account.credits === 0) {
     await admin(env, 'credits', 'grant', email, String(firstCredits), '--origin', 'bonus', '--note', 'npm start')

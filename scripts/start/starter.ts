@@ -172,6 +172,7 @@ export class Starter {
 
   private async build(): Promise<{ about: string }> {
     if (!buildIsStale()) return { about: 'dist is up to date' }
+    console.log('build      compiling into dist…')
     await build()
     return { about: 'compiled into dist' }
   }

@@ -139,15 +139,18 @@ async function examineCatalogue(db: Db, config: Config): Promise<Finding[]> {
     if (current instanceof Error) throw current
     const models = [...current.models.values()]
     const without = models.filter(({ routes }) => routes.length === 0).map(({ id }) => id)
-    if (without.length === models.length) throw new Error('no model has an upstream with a key')
-    const counts = `version ${current.version}, ${models.length - without.length} of ${models.length} models are served`
+    if (without.length === models.length) throw new Error('no model has an upstream with a key in this environment')
+    const served = `${models.length - without.length} of ${models.length} models are served`
+    const counts = `version ${current.version}, ${served} with the keys in this environment`
     const missing = without.length > 0 ? [`Without an upstream that has a key: ${without.join(', ')}`] : []
-    return [
+    const says = [
       counts,
       ...missing,
       ...missingKeys(current).map((one) => faultText([one])),
       ...catalogueWarnings(current),
     ].join('. ')
+    if (without.length > 0) throw new Error(says)
+    return says
   })
   const upstreams = current instanceof Error ? [] : usedIn(current)
   const keys = await Promise.all(

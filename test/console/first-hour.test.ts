@@ -128,7 +128,7 @@ describe('the first hour with the console', () => {
       if ((await row.count()) === 0) await page.getByRole('button', { name: 'Refresh' }).click()
       return (await row.count()) > 0
     })
-    await row.getByText('Missing: its variable has no value').waitFor()
+    await row.getByText(/^Missing: set \w+ for web and workers, then restart them$/).waitFor()
     await page.getByRole('button', { name: 'Test the key default of sandbox', exact: true }).click()
     await page.getByText(/^HTTP 200 in .*: the upstream accepts the key/).waitFor()
 

@@ -58,14 +58,17 @@ function report(user: UserRow, sentence: string): Report {
 /** Listing, creating and changing accounts. */
 export const accountCommands: Command[] = [
   {
-    usage: 'account create <email> [password]',
-    summary: 'Create an account. Asks for the password, or reads it from the first line of standard input.',
-    run: async (db, [address, password]) => {
+    usage: 'account create <email> [password] [--verified]',
+    summary:
+      'Create an account. Asks for the password, or reads it from the first line of standard input; --verified: the ' +
+      'address needs no proof.',
+    flags: ['verified'],
+    run: async (db, [address, password], { verified }) => {
       const email = parseEmail(address)
       if (email === null) throw new CommandError(`${address} is not a valid e-mail address.`)
       const chosen = checked(await passwordFrom(password, `Password of ${email}`))
       const made = { id: newId('user'), accountId: newId('account'), email, passwordHash: await hashPassword(chosen) }
-      const user = await makeAccount(db, null, made)
+      const user = await makeAccount(db, null, made, verified !== undefined)
       if (!user) throw new CommandError(`An account with the address ${email} already exists.`)
       warnOfArgument(password)
       return report(user, 'Account created.')

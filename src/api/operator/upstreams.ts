@@ -27,6 +27,7 @@ const state = z.enum(STANDINGS)
 const keyReport = z
   .strictObject({
     name: z.string(),
+    variable: z.string().nullable().meta({ description: 'The environment variable that has it; null: it needs none.' }),
     configured: z.boolean().meta({ description: 'Whether its variable has a value in this process.' }),
     state: state.meta({
       description: '`off`: refused, or without credit, until a call succeeds. `disabled`: by an operator.',

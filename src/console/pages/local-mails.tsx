@@ -15,7 +15,8 @@ const words = t.models
 /** How often new mails are asked for, in ms. */
 const REFRESH_MS = 3000
 
-const LINK = /(https?:\/\/\S+)/
+/** Without the punctuation of the sentence that it is in. */
+const LINK = /(https?:\/\/[!-~]*[\w/=-])/
 
 export function LocalMailsPage() {
   const mails = useLoad('local mails', getLocalMails)

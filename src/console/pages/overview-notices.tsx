@@ -36,13 +36,15 @@ const LocalMails = () =>
     </>
   ) : null
 
-export function Unverified() {
+/** Nothing once the address is verified. `why`: what needs that. `#verify`: the first steps lead here. */
+export function Unverified({ why = '' }: { why?: string }) {
   const { busy, problem, run } = useSubmit()
   const [outcome, setOutcome] = useState<string | null>(null)
   if (!account.value || account.value.user.emailVerified) return null
   return (
-    <div class="notice" role="status">
+    <div id="verify" class="notice" role="status">
       <span>
+        {why && <strong>{why} </strong>}
         {outcome ?? words.unverified(account.value.user.email)}
         <LocalMails />
         {problem && <strong> {problem.sentence}</strong>}

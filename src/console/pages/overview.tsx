@@ -238,11 +238,14 @@ function StepsUnlessOver() {
 
 const toPlayground = (name: string) => <a href="/playground">{name}</a>
 
+/** Leads to the mails where they stay on this machine, else to the notice that sends the mail again. */
+const VerifyStep = () => <a href={account.value?.localMails ? '/dev/mail' : '#verify'}>{words.steps.verify}</a>
+
 function Steps() {
   const keys = useLoad('keys', getKeys)
   const hasKey = keys.data?.data.some((key) => key.revokedAt === null) ?? false
   const steps = [
-    [account.value?.user.emailVerified ?? false, words.steps.verify],
+    [account.value?.user.emailVerified ?? false, <VerifyStep />],
     [hasKey, <a href="/keys">{words.steps.key}</a>],
     [(account.value?.credits ?? 0) > 0, <GetCredits />],
     [false, words.steps.call(toPlayground)],

@@ -70,8 +70,8 @@ type Props<T> = {
   keyOf: (row: T) => string
   /** Rows that no longer count. */
   faded?: (row: T) => boolean
-  /** Its rows are cards on a tablet, too: by the number of its columns if absent. */
-  broad?: boolean
+  /** Its rows are cards on a tablet, too: by the number of its columns if absent; `always`: within a drawer. */
+  broad?: boolean | 'always'
   /** Further classes, for cards of its own. */
   class?: string
   testId?: string
@@ -150,7 +150,8 @@ export function Table<T>({ label, columns, rows: all, keyOf, faded, broad, class
   const isSearched = textOf !== undefined && (all.length >= SEARCHED_FROM || words.length > 0)
   const found = isSearched ? all.filter((row) => words.every((word) => textOf(row).toLowerCase().includes(word))) : all
   const rows = sorted(found, columns, query[fields.sort])
-  const cards = (broad ?? columns.length > TABLET_COLUMNS) ? TABLET.value : PHONE.value
+  const narrow = (broad ?? columns.length > TABLET_COLUMNS) ? TABLET.value : PHONE.value
+  const cards = broad === 'always' || narrow
   const classes = ['scroll', cards && 'cards', further].filter(Boolean).join(' ')
   const table = (
     <div class={classes} tabIndex={0} role="region" aria-label={label} data-testid={testId}>

@@ -130,7 +130,7 @@ export type Upstream = Omit<z.infer<typeof upstreamSchema>, 'keys' | 'apiKeyEnv'
 }
 
 /** A key of the catalogue's upstream, and whether this process has it. */
-export type NamedKey = { name: string; configured: boolean }
+export type NamedKey = { name: string; variable: string | null; configured: boolean }
 
 /** A model as the catalogue's content states it. */
 export type WrittenModel = z.infer<typeof catalogueSchema>['models'][number]

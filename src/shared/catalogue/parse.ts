@@ -134,6 +134,7 @@ const poolsOf = (file: z.infer<typeof catalogueSchema>, upstreams: ReadonlyMap<s
       name,
       writtenKeys(upstream).map((key) => ({
         name: key.name,
+        variable: key.apiKeyEnv ?? null,
         configured: upstreams.get(name)?.keys.some((one) => one.name === key.name) ?? false,
       })),
     ]),
@@ -144,9 +145,9 @@ export const missingKeys = ({ pools }: Pick<Catalogue, 'pools'>): Fault[] =>
   [...pools].flatMap(([upstream, keys]) =>
     keys
       .filter(({ configured }) => !configured)
-      .map(({ name }) => ({
+      .map(({ name, variable }) => ({
         path: `upstreams.${upstream}`,
-        message: `the key "${name}" is not configured: its variable has no value`,
+        message: `the key "${name}" is not configured: set ${variable} for web and workers, then restart them`,
       })),
   )
 

@@ -15,7 +15,7 @@ import { forgetNetworks } from '../identity/login.ts'
 import { endSession, endSessions } from '../identity/sessions.ts'
 import { deleteTickets } from '../identity/tickets.ts'
 import type { NewUser, Role, UserFields, UserRow } from '../identity/users.ts'
-import { createUser, lockUser, pseudonymise, setRole } from '../identity/users.ts'
+import { createUser, findUser, lockUser, markVerified, pseudonymise, setRole } from '../identity/users.ts'
 import { endOtherWays } from '../sign-in/identities.ts'
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, GrantId, MailId, SessionId, UserId } from '../platform/ids.ts'
@@ -138,12 +138,14 @@ export const requeueDeadMails = changeDeadMails('mail_revived', requeueMails)
 /** Gives up on dead letters for good, on one or all. @returns how many. */
 export const discardDeadMails = changeDeadMails('mail_discarded', discardMails)
 
-/** Makes an account; null if its address is taken. */
-export const makeAccount = async (db: Db, operator: Operator, user: NewUser): Promise<UserRow | null> =>
+/** Makes an account; null if its address is taken. `verified`: the operator vouches for it; no sign-up credits. */
+export const makeAccount = (db: Db, operator: Operator, user: NewUser, verified = false): Promise<UserRow | null> =>
   db.transaction(async (trx) => {
     const made = await createUser(trx, user)
-    if (made) await recordAction(trx, operator, 'account_created', user.accountId)
-    return made
+    if (!made) return null
+    if (verified) await markVerified(trx, user.id)
+    await recordAction(trx, operator, 'account_created', user.accountId)
+    return findUser(trx, user.id)
   })
 
 /**

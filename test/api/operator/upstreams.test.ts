@@ -40,7 +40,17 @@ describe(PATH, () => {
       'unreachable',
     ])
     expect(keysOf('unconfigured')).to.deep.equal([
-      { name: 'default', configured: false, state: 'ok', reason: null, until: null, models: [], calls: 0, failures: 0 },
+      {
+        name: 'default',
+        variable: 'KEY_THAT_IS_NOT_SET',
+        configured: false,
+        state: 'ok',
+        reason: null,
+        until: null,
+        models: [],
+        calls: 0,
+        failures: 0,
+      },
     ])
     const [a, b] = keysOf('pool')
     expect(a).to.include({ state: 'ok', calls: 3, failures: 0 })

@@ -16,7 +16,7 @@ const ALIKE = new RegExp(
     'Ctrl K|Claude|Stripe|Postgres|Codex|English|Chrome|Headless|Linux|Safari|node|web|worker|Authorization|Bearer',
     'Chat Completions|Messages|Responses|Standard Webhooks|Console playground|Sandbox|sandbox|openai',
     'anthropic|fal|replicate|openrouter|default|tg_\\w*',
-    'unconfigured|unreachable|US\\$|unknown: .*|[+~-] (?:model|upstream) [^]*|images、POST|command line',
+    'unconfigured|unreachable|US\\$|失败: .*|[+~-] (?:model|upstream) [^]*|images、POST|command line',
     'Ada Lovelace|\\b(?:test|laptop|reader|payer|maker|mover|chooser)\\b',
   ].join('|'),
   'g',

@@ -131,6 +131,9 @@ describe('npm start', function () {
       expect(line(first.text(), 'Balance')).to.equal('10000 credits')
       expect(line(first.text(), 'Sign in')).to.match(/^demo@tollgate\.local {3}\S{8,}$/)
       expect((await get(`${base}/v1/models`, key)).status).to.equal(200)
+      const [email, password] = line(first.text(), 'Sign in').split(/ +/)
+      const { user } = (await post(`${base}/api/auth/login`, '', { email, password })).json
+      expect(user.emailVerified, 'it can invite').to.equal(true)
       expect(await buyCredits(base, line(first.text(), 'Sign in'))).to.equal(20_000)
       for (const secret of ['demo.json', 'app-secret', 'running.json', 'stripe-sandbox.json']) {
         expect(statSync(join(folder, secret)).mode & 0o777, secret).to.equal(0o600)

@@ -8,7 +8,8 @@ export const members: Texts['members'] = {
   another: '使用其他账户',
   unusable: '无法使用此邀请',
   role: '角色',
-  budgetHint: '该成员所有密钥的调用费用上限。留空则不设预算。',
+  budgetHint:
+    '该成员所有密钥的调用费用上限。留空则不设预算。调用开始时会预留额度，通常多于最终费用；剩余预算不足以预留时，调用不会开始。',
   saveMember: '保存成员',
   removeMember: '移除成员',
   removal: '该成员在此组织的密钥会立即失效，正在进行的调用会继续完成。',
@@ -38,6 +39,7 @@ export const members: Texts['members'] = {
   invitedBy: '邀请人',
   expires: '到期',
   inviteHint: '对方会收到一个链接，7 天内有效，仅可使用一次，且仅限此邮箱。',
+  mustVerify: '验证您自己的邮箱后，即可邀请他人。',
   inviting: '正在邀请…',
   send: '发送邀请',
   personal: '个人账户仅供您自己使用',

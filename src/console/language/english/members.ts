@@ -9,7 +9,9 @@ export const members = {
   another: 'Use another account',
   unusable: 'You cannot use this invitation',
   role: 'Role',
-  budgetHint: 'The most that calls with all keys of theirs may cost. Leave empty for no budget.',
+  budgetHint:
+    'The most that calls with all keys of theirs may cost. Leave empty for no budget. A call begins only if the rest ' +
+    'covers what it reserves, which is often more than it costs in the end.',
   saveMember: 'Save member',
   removeMember: 'Remove member',
   removal: 'Their keys of this organisation stop working at once. Calls already in progress will finish.',
@@ -41,6 +43,7 @@ export const members = {
   invitedBy: 'Invited by',
   expires: 'Expires',
   inviteHint: 'They get a link that works once, within 7 days, and for this address alone.',
+  mustVerify: 'You can invite people once your own address is verified.',
   inviting: 'Inviting…',
   send: 'Send invitation',
   personal: 'Your personal account is yours alone',

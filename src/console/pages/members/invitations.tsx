@@ -12,7 +12,9 @@ import { Field, Form, Submit, useSubmit } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
+import { account } from '../../state/account.ts'
 import { useLoad } from '../../state/load.ts'
+import { Unverified } from '../overview-notices.tsx'
 import { RoleChoice } from './change.tsx'
 
 const words = t.members
@@ -30,10 +32,13 @@ export function Invitations() {
     <section class="panel">
       <div class="row between">
         <h2>{words.invitations}</h2>
-        <button type="button" class="small" onClick={() => setInviting(true)}>
-          {words.invite}
-        </button>
+        {account.value?.user.emailVerified && (
+          <button type="button" class="small" onClick={() => setInviting(true)}>
+            {words.invite}
+          </button>
+        )}
       </div>
+      <Unverified why={words.mustVerify} />
       <List of={invitations} rows={2} empty={<Empty title={words.nobody}>{words.byEmail}</Empty>}>
         {(items) => (
           <Table

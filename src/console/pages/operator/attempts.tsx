@@ -10,13 +10,17 @@ import { Table } from '../../parts/table.tsx'
 
 const words = t.operator
 
+/** A stored failure is `kind: words`; its kind in the reader's language. */
+const failureText = (error: string): string =>
+  error.replace(/^(\w+)(?=: |$)/, (kind) => words.failureKinds[kind] ?? kind)
+
 /** What is known of each request, after when it was sent. */
 const ANSWERED: Column<Attempt>[] = [
   { header: words.upstream, cell: ({ upstream }) => upstream },
   { header: t.frame.search.key, cell: ({ key }) => key ?? words.none },
   { header: words.answer, cell: ({ status }) => (status === null ? words.noAnswer : `HTTP ${status}`) },
   { header: t.overview.calls.took, right: true, class: 'digits', cell: ({ ms }) => duration(ms) },
-  { header: words.error, class: 'wrap', cell: ({ error }) => error },
+  { header: words.error, class: 'wrap', cell: ({ error }) => error && failureText(error) },
 ]
 
 const COLUMNS: Column<Attempt>[] = [
@@ -66,7 +70,7 @@ export const Attempts = ({ attempts }: { attempts: readonly Attempt[] }) =>
         columns={COLUMNS}
         rows={attempts}
         keyOf={({ at, upstream, key }) => `${at} ${upstream} ${key}`}
-        broad
+        broad="always"
       />
     </section>
   )

@@ -209,7 +209,16 @@ function FirstPrice() {
         onChange={(event) => setKind(event.currentTarget.value as Modality)}
       />
       {PRICE_FIELDS[kind].map(([name, label]) => (
-        <Field key={`${kind} ${name}`} label={label} name={name} type="number" min={0} step={1} required />
+        <Field
+          key={`${kind} ${name}`}
+          label={label}
+          name={name}
+          type="number"
+          min={0}
+          step={1}
+          required
+          defaultValue={name === 'minimum' ? '1' : ''}
+        />
       ))}
       <Costs kind={kind} at={0} cost={undefined} />
     </>

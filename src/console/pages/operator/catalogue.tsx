@@ -14,7 +14,7 @@ import {
 } from '../../api/operator.ts'
 import { Problem } from '../../api/client.ts'
 import { Action, Empty, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
-import { Dialog } from '../../parts/dialogs.tsx'
+import { Confirm, Dialog } from '../../parts/dialogs.tsx'
 import { Field, PasswordField, useSubmit } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
@@ -113,9 +113,7 @@ function Editor({ version, catalogue, done }: EditorProps) {
         <>
           <Note value={note} put={setNote} />
           {check.needsPassword && <OwnPassword value={password} put={setPassword} />}
-          <Action busy={busy} busyText={words.applying} onClick={apply}>
-            {words.applyAs(check.version + 1)}
-          </Action>
+          <Apply version={check.version + 1} atLoss={check.losses.length > 0} busy={busy} apply={apply} />
         </>
       ) : (
         <Action busy={busy} busyText={words.comparing} onClick={compare}>
@@ -123,6 +121,32 @@ function Editor({ version, catalogue, done }: EditorProps) {
         </Action>
       )}
     </section>
+  )
+}
+
+type ApplyProps = { version: number; atLoss: boolean; busy: boolean; apply: () => void }
+
+/** Applies what was compared. Asks once more where something would sell below its cost. */
+function Apply({ version, atLoss, busy, apply }: ApplyProps) {
+  const [asking, setAsking] = useState(false)
+  return (
+    <>
+      <Action busy={busy} busyText={words.applying} onClick={atLoss ? () => setAsking(true) : apply}>
+        {words.applyAs(version)}
+      </Action>
+      {asking && (
+        <Confirm
+          title={words.lossTitle}
+          verb={words.applyAtLoss}
+          busyText={words.applying}
+          danger
+          close={() => setAsking(false)}
+          work={async () => apply()}
+        >
+          {words.atLoss}
+        </Confirm>
+      )}
+    </>
   )
 }
 

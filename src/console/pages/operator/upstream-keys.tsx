@@ -16,8 +16,8 @@ const words = t.operator
 type Key = UpstreamReport['keys'][number] & { upstream: string }
 
 /** A key without a value is missing, whatever else is known of it. */
-function State({ of: { configured, state, reason, until, models } }: { of: Key }) {
-  if (!configured) return <span class="status failed">{words.missing}</span>
+function State({ of: { configured, variable, state, reason, until, models } }: { of: Key }) {
+  if (!configured) return <span class="status failed">{words.missing(variable ?? '')}</span>
   return (
     <span class={state === 'ok' ? 'status succeeded' : 'status failed'}>
       {words.states[state]}

@@ -78,8 +78,11 @@ function Day({ upstream: { hours } }: { upstream: UpstreamReport }) {
   )
 }
 
-function Circuit({ upstream: { hours, openedAt } }: { upstream: UpstreamReport }) {
+function Circuit({ upstream: { hours, openedAt, keys } }: { upstream: UpstreamReport }) {
+  if (keys.length > 0 && keys.every(({ configured }) => !configured))
+    return <span class="status failed">{words.notConfigured}</span>
   if (!openedAt) {
+    if (sum(hours, ({ calls }) => calls) === 0) return <span class="status">{words.tones.idle}</span>
     const failed = sum(hours, (hour) => hour.failed)
     const well = failed <= sum(hours, (hour) => hour.calls) * BAD_SHARE
     return <span class={well ? 'status succeeded' : 'status'}>{well ? words.healthy : words.closed}</span>
