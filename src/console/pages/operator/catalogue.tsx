@@ -222,7 +222,7 @@ const Places = ({ title, places, catalogue }: PlacesProps) => (
         return (
           <li key={`${path} ${message}`} title={path}>
             {of && <strong>{of}: </strong>}
-            {field && <code>{field}</code>} {withoutPath(message, path)}
+            {field && <code>{field}</code>} {t.errors.sentence(withoutPath(message, path))}
           </li>
         )
       })}
