@@ -51,7 +51,7 @@ export function Unverified() {
         <Action
           class="small quiet"
           busy={busy}
-          busyText={t.entrance.sending}
+          busyText={t.words.fields.sending}
           onClick={() => run(async () => setOutcome(words.sent((await resend()).message)))}
         >
           {words.again}

@@ -54,7 +54,7 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
       {removing && (
         <Confirm
           title={words.removeTitle(removing.name)}
-          verb={t.settings.remove}
+          verb={t.words.fields.remove}
           busyText={t.settings.removing}
           danger
           close={() => setRemoving(null)}
@@ -79,7 +79,7 @@ function OnePasskey({ passkey: { name, createdAt, lastUsedAt }, remove }: { pass
         <small class="soft">{words.used(<Time iso={createdAt} />, lastUsedAt && <Time iso={lastUsedAt} />)}</small>
       </span>
       <button type="button" class="small danger" aria-label={words.removeOne(name)} onClick={remove}>
-        {t.settings.remove}
+        {t.words.fields.remove}
       </button>
     </li>
   )
