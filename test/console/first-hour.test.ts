@@ -71,7 +71,7 @@ describe('the first hour with the console', () => {
       await open('/webhooks', t.frame.page.webhooks)
       await page.getByRole('button', { name: t.webhooks.new }).click()
       const dialog = page.getByRole('dialog')
-      await dialog.getByLabel(t.webhooks.address).fill(NOWHERE)
+      await dialog.getByLabel(t.words.fields.address).fill(NOWHERE)
       await dialog.getByRole('button', { name: t.webhooks.create }).click()
       await dialog.getByRole('button', { name: t.frame.done }).click()
       await page.getByRole('link', { name: NOWHERE }).click()

@@ -133,7 +133,7 @@ function Filters({ query, keyNames, set }: FilterProps) {
   return (
     <Collapsible name={words.filters} open={filtered}>
       <section class="filters" aria-label={words.filters}>
-        <Choice label={columns.status} options={STATUSES} {...choice('status')} />
+        <Choice label={t.words.fields.status} options={STATUSES} {...choice('status')} />
         <Choice
           label={columns.model}
           options={[['', words.anyModel], ...[...ids].map((id) => [id, id] as const)]}

@@ -58,7 +58,7 @@ function NewPassword({ token, email, ended, invalid }: Steps & { email: string }
     <Form problem={problem} onSubmit={submit} about={ABOUT_PASSWORD}>
       <Username of={email} />
       <NewPasswordField id="password" required />
-      <Submit class="danger full" busy={busy} busyText={t.entrance.ending} verb={t.entrance.endAndChange} />
+      <Submit class="danger full" busy={busy} busyText={t.words.fields.ending} verb={t.entrance.endAndChange} />
     </Form>
   )
 }

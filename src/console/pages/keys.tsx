@@ -89,7 +89,7 @@ const EndedSecrets = ({ keys, rotate }: { keys: ApiKey[]; rotate: Chosen }) => (
 const KEY_COLUMNS: Column<ApiKey>[] = [
   { header: words.columns.name, sortBy: 'name', cell: (key) => key.name },
   { header: words.columns.key, cell: (key) => <code>{key.hint}</code> },
-  { header: words.columns.created, sortBy: 'createdAt', cell: (key) => <Time iso={key.createdAt} /> },
+  { header: t.words.fields.created, sortBy: 'createdAt', cell: (key) => <Time iso={key.createdAt} /> },
 ]
 
 type Chosen = (key: ApiKey) => void
@@ -143,10 +143,10 @@ export function KeyTable({ keys, members = [], revoke, edit, rotate, callsOf }: 
     },
   }
   const lastCall: Column<ApiKey> = {
-    header: words.columns.lastCall,
+    header: t.words.fields.lastCall,
     sortBy: 'lastUsedAt',
     cell: (key) => {
-      if (!key.lastUsedAt) return words.never
+      if (!key.lastUsedAt) return t.words.fields.never
       const time = <Time iso={key.lastUsedAt} />
       return callsOf ? <a href={callsOf(key)}>{time}</a> : time
     },

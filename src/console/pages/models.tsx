@@ -87,7 +87,7 @@ function Finder({ query }: { query: Record<string, string> }) {
   return (
     <section class="filters" aria-label={texts.filters}>
       <Field label={texts.search} type="search" value={query.search ?? ''} onInput={set('search')} />
-      <Choice label={texts.kind} options={MODALITY_CHOICES} value={query.kind ?? ''} onChange={set('kind')} />
+      <Choice label={t.words.fields.kind} options={MODALITY_CHOICES} value={query.kind ?? ''} onChange={set('kind')} />
       <Choice label={texts.order} options={ORDERS} value={query.order ?? ''} onChange={set('order')} />
     </section>
   )

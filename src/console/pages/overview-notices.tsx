@@ -53,7 +53,7 @@ export function Unverified({ why = '' }: { why?: string }) {
         <Action
           class="small quiet"
           busy={busy}
-          busyText={t.entrance.sending}
+          busyText={t.words.fields.sending}
           onClick={() => run(async () => setOutcome(words.sent((await resend()).message)))}
         >
           {words.again}

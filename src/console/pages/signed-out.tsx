@@ -198,7 +198,7 @@ export function ForgotPage() {
       <p class="soft">{t.entrance.weMail}</p>
       <Form problem={problem} onSubmit={submit} about={ABOUT_EMAIL}>
         <Field label={t.entrance.email} name="email" type="email" autoComplete="username" required />
-        <Submit class="full" busy={busy} busyText={t.entrance.sending} verb={t.entrance.sendLink} />
+        <Submit class="full" busy={busy} busyText={t.words.fields.sending} verb={t.entrance.sendLink} />
       </Form>
       <p class="links">
         <a href="/sign-in">{t.entrance.back}</a>

@@ -52,7 +52,7 @@ export function budgetOf(texts: Record<string, string>, before: Budget | null): 
 
 /** What is used of a budget. */
 export function BudgetMeter({ budget }: { budget: Spent | null }) {
-  if (!budget) return <span class="soft">{words.none}</span>
+  if (!budget) return <span class="soft">{t.words.fields.none}</span>
   const used = Math.min(100, Math.round((100 * budget.used) / Math.max(1, budget.credits)))
   const text = words.used(number(budget.used), number(budget.credits))
   return (

@@ -19,7 +19,7 @@ export function CallAnswer({ id, dialect }: { id: string; dialect: Dialect }) {
   const [opened, setOpened] = useState(false)
   return (
     <details onToggle={(event) => event.currentTarget.open && setOpened(true)}>
-      <summary>{words.facts.answer}</summary>
+      <summary>{t.words.fields.answer}</summary>
       {opened && <Answer id={id} dialect={dialect} />}
     </details>
   )

@@ -26,7 +26,7 @@ function trailOf({ call, startedAt, ledger }: CallDetails): Step[] {
     return [
       { name: words.steps.received, at: call.createdAt },
       {
-        name: words.steps.refused,
+        name: t.words.statuses.rejected,
         at: call.finishedAt,
         note: call.count > 1 ? words.steps.times(number(call.count)) : words.steps.nothing,
         tone: 'bad',
@@ -109,7 +109,7 @@ type FactsProps = { call: CallRecord; keyName?: string }
 export function Facts({ call, keyName }: FactsProps) {
   const price = pricedAs(call)
   const facts: Fact[] = [
-    [columns.status, <Status key="status" status={call.status} />],
+    [t.words.fields.status, <Status key="status" status={call.status} />],
     [columns.model, call.model],
     ...(call.requested === call.model ? [] : [[words.facts.askedFirst, call.requested] as [string, string]]),
     ...(call.dialect ? [['API', DIALECT_WORDS[call.dialect]] as [string, string]] : []),
@@ -136,9 +136,9 @@ export function Facts({ call, keyName }: FactsProps) {
     ...(price
       ? [[words.facts.price, <span title={call.priceVersion ?? undefined}>{priceText(price)}</span>] as Fact]
       : []),
-    [words.facts.upstream, call.upstream ?? words.facts.noUpstream],
+    [t.words.fields.upstream, call.upstream ?? t.words.fields.none],
     [words.facts.attempts, number(call.attempts)],
-    [words.facts.answer, call.httpStatus === null ? words.steps.notYet : `HTTP ${call.httpStatus}`],
+    [t.words.fields.answer, call.httpStatus === null ? words.steps.notYet : `HTTP ${call.httpStatus}`],
     ...(keyName ? [[columns.key, keyName] as [string, string]] : []),
   ]
   return (

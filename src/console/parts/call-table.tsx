@@ -16,7 +16,7 @@ type Props = { calls: CallRecord[]; href: (id: string) => string; keyNames?: Map
 export function CallTable({ calls, href, keyNames }: Props) {
   const columns: Column<CallRecord>[] = [
     {
-      header: words.time,
+      header: t.words.fields.time,
       ...(keyNames && { orders: BY_TIME }),
       cell: (call) => (
         <a href={href(call.id)}>
@@ -43,7 +43,7 @@ export const MODEL: Column<Outcome> = {
   header: words.model,
   cell: (call) => (
     <>
-      {call.model || <em>{words.noModel}</em>}
+      {call.model || <em>{t.words.fields.none}</em>}
       {call.count > 1 && <small> × {call.count}</small>}
     </>
   ),
@@ -51,7 +51,7 @@ export const MODEL: Column<Outcome> = {
 
 /** The status of a call, and why it failed or was refused. */
 export const STATUS: Column<Outcome> = {
-  header: words.status,
+  header: t.words.fields.status,
   cell: (call) => (
     <>
       <Status status={call.status} />

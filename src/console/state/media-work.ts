@@ -49,7 +49,7 @@ export async function makeMedia(kind: 'image' | 'video', fields: MediaFields): P
   const put = (changes: Partial<Work>): void => {
     if (!over.aborted) work.value = { ...work.peek(), ...changes }
   }
-  work.value = { ...IDLE, busy: true, status: words.sending }
+  work.value = { ...IDLE, busy: true, status: t.words.fields.sending }
   try {
     const { callId, updates } = await withPlaygroundKey((key) => media(kind, key, fields, over))
     put({ callId })

@@ -30,7 +30,6 @@ export const calls: Texts['calls'] = {
   noSuch: '您的账户中没有此调用。',
   steps: {
     received: '已收到',
-    refused: '已拒绝',
     accepted: '已接受',
     charged: '已扣费',
     running: '运行中',
@@ -52,10 +51,7 @@ export const calls: Texts['calls'] = {
     uncollected: '未收取',
     tokens: (input, output) => `输入 ${input}，输出 ${output}`,
     price: '价格',
-    upstream: '上游',
-    noUpstream: '无',
     attempts: '尝试次数',
-    answer: '响应',
   },
   advice: {
     upstream_failed: '模型的提供方出现故障。额度已全部退还，您可以重新发送请求。',

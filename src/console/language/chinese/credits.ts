@@ -14,10 +14,7 @@ export const credits: Texts['credits'] = {
   entriesAppear: '每笔扣费、结算、退款和入账都会显示在这里。',
   columns: {
     received: '收到时间',
-    origin: '来源',
-    amount: '数额',
     left: '剩余',
-    expires: '到期',
     what: '项目',
     balance: '余额',
     for: '用途',

@@ -20,7 +20,6 @@ export const entrance: Texts['entrance'] = {
   forgot: '忘记密码？',
   modelsAndPrices: '模型与价格',
   weMail: '我们会通过邮件发送链接，供您设置新密码。',
-  sending: '正在发送…',
   sendLink: '发送链接',
   inbox: '请查收邮件',
   linkIsMailed: () => '如果该邮箱已注册，我们已向其发送链接。链接在 30 分钟内有效，只能使用一次。',
@@ -86,6 +85,5 @@ export const entrance: Texts['entrance'] = {
     `${keys} 个 API 密钥和 ${sessions} 个会话可以使用此账户。如果有人先于您注册，或其中有不属于您的，` +
     '请全部结束并设置新密码。',
   endAll: '结束所有密钥和会话',
-  ending: '正在结束…',
   endAndChange: '全部结束并更改我的密码',
 }

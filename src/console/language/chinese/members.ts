@@ -37,7 +37,6 @@ export const members: Texts['members'] = {
   revokeInvitation: '撤销邀请',
   address: '邮箱',
   invitedBy: '邀请人',
-  expires: '到期',
   inviteHint: '对方会收到一个链接，7 天内有效，仅可使用一次，且仅限此邮箱。',
   mustVerify: '验证您自己的邮箱后，即可邀请他人。',
   inviting: '正在邀请…',
@@ -58,7 +57,6 @@ export const members: Texts['members'] = {
   roles: { member: '成员：自己的密钥、调用和用量', admin: '管理员：另可管理成员、所有密钥、额度和 Webhook' },
   change: '修改',
   changeOne: (name) => `修改 ${name}`,
-  remove: '移除',
   removeOne: (name) => `移除 ${name}`,
   removeTitle: (name) => `移除 ${name}？`,
   makeOwner: '设为所有者',
@@ -78,7 +76,6 @@ export const members: Texts['members'] = {
     manages ? ' 的成员。' : ' 的成员。',
     '调用费用由组织的额度支付。',
   ],
-  you: '您',
   budgetLeft: (credits) => ` 剩余 ${credits}`,
   until: (time) => ['，至 ', time],
 }

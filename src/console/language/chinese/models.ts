@@ -7,7 +7,6 @@ export const models: Texts['models'] = {
   notOffered: '运营方尚未提供任何模型。',
   filters: '筛选',
   search: '搜索',
-  kind: '类型',
   order: '排序',
   noMatch: '没有匹配的模型',
   tryIt: '试用',

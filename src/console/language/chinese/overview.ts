@@ -71,10 +71,7 @@ export const overview: Texts['overview'] = {
     askOperator: '获取额度：服务运营方可以为您发放',
   },
   calls: {
-    time: '时间',
     model: '模型',
-    noModel: '无',
-    status: '状态',
     credits: '额度',
     creditUnit: () => ' 点',
     tokens: 'Token',
@@ -90,7 +87,6 @@ export const overview: Texts['overview'] = {
     text: (credits, period) => `${period} ${credits} 点`,
     label: '预算（点）',
     period: '预算周期（UTC）',
-    none: '无',
     used: (used, of) => `已用 ${used} / ${of} 点`,
     usedLabel: (words) => `预算：${words}`,
     spentUntil: (time) => [' 已用完，直至 ', time],

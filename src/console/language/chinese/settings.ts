@@ -59,7 +59,6 @@ export const settings: Texts['settings'] = {
     removeTitle: '移除验证器应用？',
     removal: '此后登录只需要密码，恢复码也会失效。',
     scan: '请用应用扫描此二维码，或手动输入密钥，然后输入应用显示的验证码。',
-    copySecret: '复制密钥',
     confirm: '确认',
     qr: '密钥的二维码',
     codes: '您的恢复码',
@@ -67,7 +66,6 @@ export const settings: Texts['settings'] = {
     copyCodes: '复制恢复码',
     savedThem: '我已保存',
   },
-  remove: '移除',
   removing: '正在移除…',
   passkeys: {
     title: '通行密钥',

@@ -25,7 +25,6 @@ export const calls = {
   noSuch: 'There is no such call in your account.',
   steps: {
     received: 'Received',
-    refused: 'Refused',
     accepted: 'Accepted',
     charged: 'Charged',
     running: 'Running',
@@ -47,10 +46,7 @@ export const calls = {
     uncollected: 'Uncollected',
     tokens: (input: string, output: string) => `${input} in, ${output} out`,
     price: 'Price',
-    upstream: 'Upstream',
-    noUpstream: 'none',
     attempts: 'Attempts',
-    answer: 'Answer',
   },
   advice: {
     upstream_failed: "The model's provider failed. All credits were refunded; you can send the request again.",

@@ -20,10 +20,7 @@ export const credits = {
   entriesAppear: 'Every charge, settlement, refund and grant will appear here.',
   columns: {
     received: 'Received',
-    origin: 'Origin',
-    amount: 'Amount',
     left: 'Left',
-    expires: 'Expires',
     what: 'What',
     balance: 'Balance',
     for: 'For',

@@ -21,7 +21,6 @@ export const entrance = {
   forgot: 'Forgot your password?',
   modelsAndPrices: 'Models and prices',
   weMail: 'We will e-mail you a link to choose a new one.',
-  sending: 'Sending…',
   sendLink: 'Send me a link',
   inbox: 'Check your inbox',
   linkIsMailed: (answer: string) => `${answer} The link works once, within 30 minutes.`,
@@ -96,6 +95,5 @@ export const entrance = {
     'this account. If somebody else registered it before you, or any of these are not yours, end them all and choose ' +
     'a new password.',
   endAll: 'End all keys and sessions',
-  ending: 'Ending…',
   endAndChange: 'End them and change my password',
 }

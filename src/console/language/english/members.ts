@@ -41,7 +41,6 @@ export const members = {
   revokeInvitation: 'Revoke invitation',
   address: 'Address',
   invitedBy: 'Invited by',
-  expires: 'Expires',
   inviteHint: 'They get a link that works once, within 7 days, and for this address alone.',
   mustVerify: 'You can invite people once your own address is verified.',
   inviting: 'Inviting…',
@@ -74,7 +73,6 @@ export const members = {
   },
   change: 'Change',
   changeOne: (name: string) => `Change ${name}`,
-  remove: 'Remove',
   removeOne: (name: string) => `Remove ${name}`,
   removeTitle: (name: string) => `Remove ${name}?`,
   makeOwner: 'Make owner',
@@ -95,7 +93,6 @@ export const members = {
     name,
     '. Calls are paid for with its credits.',
   ],
-  you: 'You',
   budgetLeft: (credits: string) => ` ${credits} left`,
   until: (time: Part): Part => [' until ', time],
 }

@@ -10,7 +10,6 @@ export const models = {
   notOffered: 'The operator has not offered any yet.',
   filters: 'Filters',
   search: 'Search',
-  kind: 'Kind',
   order: 'Order',
   noMatch: 'No matching models',
   tryIt: 'Try it',

@@ -92,10 +92,7 @@ export const overview = {
     askOperator: 'Get credits: your operator can grant you some',
   },
   calls: {
-    time: 'Time',
     model: 'Model',
-    noModel: 'none',
-    status: 'Status',
     credits: 'Credits',
     creditUnit: (credits: number) => ` ${credits === 1 ? 'credit' : 'credits'}`,
     tokens: 'Tokens',
@@ -111,7 +108,6 @@ export const overview = {
     text: (credits: string, period: string) => `${credits} credits ${period}`,
     label: 'Budget (credits)',
     period: 'Budget period (UTC)',
-    none: 'none',
     used: (used: string, of: string) => `${used} of ${of} credits`,
     usedLabel: (words: string) => `Budget used: ${words}`,
     spentUntil: (time: Part): Part => [' spent until ', time],

@@ -76,7 +76,6 @@ export const settings = {
     removeTitle: 'Remove the authenticator app?',
     removal: 'Signing in needs the password alone from then on. The recovery codes end, too.',
     scan: 'Scan this code with the app, or enter the secret by hand. Then enter the code that it shows.',
-    copySecret: 'Copy the secret',
     confirm: 'Confirm',
     qr: 'QR code of the secret',
     codes: 'Your recovery codes',
@@ -84,7 +83,6 @@ export const settings = {
     copyCodes: 'Copy the codes',
     savedThem: 'I have saved them',
   },
-  remove: 'Remove',
   removing: 'Removing…',
   passkeys: {
     title: 'Passkeys',

@@ -51,11 +51,11 @@ export function GrantsAndLedger({ query }: Pick<PageProps, 'query'>) {
 
 const GRANT_COLUMNS: Column<Grant>[] = [
   { header: columns.received, cell: (grant) => <Time iso={grant.createdAt} /> },
-  { header: columns.origin, cell: (grant) => t.words.origins[grant.origin] },
-  { header: columns.amount, right: true, cell: (grant) => <Amount value={grant.amount} /> },
+  { header: t.words.fields.origin, cell: (grant) => t.words.origins[grant.origin] },
+  { header: t.words.fields.amount, right: true, cell: (grant) => <Amount value={grant.amount} /> },
   { header: columns.left, right: true, cell: (grant) => <Amount value={grant.remaining} /> },
   {
-    header: columns.expires,
+    header: t.words.fields.expires,
     cell: (grant) => (grant.expiresAt ? <Time iso={grant.expiresAt} text={expiryText} /> : words.never),
   },
 ]
@@ -71,10 +71,10 @@ export const GrantTable = ({ grants }: { grants: Grant[] }) => (
 )
 
 const ledgerColumns = (callHref: (call: string) => string): Column<LedgerEntry>[] => [
-  { header: t.overview.calls.time, cell: (entry) => <Time iso={entry.createdAt} /> },
+  { header: t.words.fields.time, cell: (entry) => <Time iso={entry.createdAt} /> },
   { header: columns.what, cell: (entry) => t.words.entries[entry.kind] },
   {
-    header: columns.amount,
+    header: t.words.fields.amount,
     right: true,
     class: (entry) => (entry.amount > 0 ? 'digits plus' : 'digits'),
     cell: (entry) => signed(entry.amount),

@@ -67,16 +67,16 @@ function Unpaid({ payment: { id, payable }, changed }: { payment: Payment; chang
 }
 
 const columns = (changed: () => void): Column<Payment>[] => [
-  { header: headers.time, cell: (payment) => <Time iso={payment.createdAt} /> },
+  { header: t.words.fields.time, cell: (payment) => <Time iso={payment.createdAt} /> },
   {
-    header: t.credits.columns.amount,
+    header: t.words.fields.amount,
     right: true,
     class: 'digits',
     cell: (payment) => money(payment.amountMinor, payment.currency),
   },
   { header: headers.credits, right: true, class: 'digits', cell: (payment) => number(creditsOf(payment)) },
   { header: t.credits.columns.how, cell: (payment) => (payment.kind === 'auto' ? words.automatic : words.checkout) },
-  { header: headers.status, cell: (payment) => <PaymentStatus payment={payment} /> },
+  { header: t.words.fields.status, cell: (payment) => <PaymentStatus payment={payment} /> },
   {
     header: words.receipt,
     cell: (payment) =>

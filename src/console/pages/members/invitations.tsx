@@ -74,10 +74,10 @@ const COLUMNS: Column<Invitation>[] = [
   { header: words.role, cell: ({ role }) => t.frame.roles[role] },
   {
     header: t.keys.columns.budget,
-    cell: ({ budget }) => (budget ? budgetText(budget) : <span class="soft">{t.overview.budget.none}</span>),
+    cell: ({ budget }) => (budget ? budgetText(budget) : <span class="soft">{t.words.fields.none}</span>),
   },
   { header: words.invitedBy, cell: ({ invitedBy }) => <Email address={invitedBy} /> },
-  { header: words.expires, cell: ({ expiresAt }) => <Time iso={expiresAt} /> },
+  { header: t.words.fields.expires, cell: ({ expiresAt }) => <Time iso={expiresAt} /> },
 ]
 
 const revocation = (revoke: (invitation: Invitation) => void): Column<Invitation> => ({

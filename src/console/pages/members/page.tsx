@@ -56,7 +56,7 @@ function Members({ organisation: { id, name, role }, email }: Props) {
     <Page title={t.frame.page.members}>
       <p class="soft">{words.about(manages, <strong class="name">{name}</strong>)}</p>
       <section class="panel">
-        <h2>{manages ? t.frame.page.members : words.you}</h2>
+        <h2>{manages ? t.frame.page.members : t.words.fields.you}</h2>
         <List of={members} rows={3} empty={null}>
           {(items) => (
             <Table
@@ -152,7 +152,7 @@ const actionsOf = ({ role, email, act }: ActionsProps): Column<Member> => ({
       <span class="row">
         {button(words.change, 'change', 'quiet', words.changeOne(member.email))}
         {role === 'owner' && button(words.makeOwner, 'hand over', 'quiet', words.makeOwnerOne(member.email))}
-        {member.email !== email && button(words.remove, 'remove', 'danger', words.removeOne(member.email))}
+        {member.email !== email && button(t.words.fields.remove, 'remove', 'danger', words.removeOne(member.email))}
       </span>
     )
   },

@@ -34,8 +34,8 @@ export function GiveCredits({ id, label, done }: Props) {
     <section class="panel">
       <h2>{words.grantCredits}</h2>
       <Form form={form} problem={problem} onSubmit={submit}>
-        <Field label={words.amount} name="amount" type="number" min={1} step={1} required />
-        <Choice label={words.origin} name="origin" options={ORIGINS} />
+        <Field label={t.words.fields.amount} name="amount" type="number" min={1} step={1} required />
+        <Choice label={t.words.fields.origin} name="origin" options={ORIGINS} />
         <Field label={words.note} name="note" maxLength={200} hint={words.noteHint} />
         <Field label={words.expiresOptional} name="expiresAt" type="date" />
         <Submit busy={busy} busyText={words.granting} verb={words.grant} />
@@ -75,7 +75,7 @@ export function TakeCredits({ id, label, done }: Props) {
     <section class="panel">
       <h2>{words.deductCredits}</h2>
       <Form form={form} problem={problem} onSubmit={submit} about={{ credits_spent: 'amount' }}>
-        <Field label={words.amount} name="amount" type="number" min={1} step={1} required />
+        <Field label={t.words.fields.amount} name="amount" type="number" min={1} step={1} required />
         <Field label={words.reason} name="reason" maxLength={200} required hint={words.reasonHint} />
         {mayAsk && (
           <label class="check">

@@ -20,9 +20,9 @@ export function GroupOf({ account, groups, changed }: Props) {
   if (groups.length === 0 && account.group === null) return null
   return (
     <div>
-      <dt>{words.group}</dt>
+      <dt>{t.words.fields.group}</dt>
       <dd data-testid="account-group">
-        {account.group ?? t.overview.budget.none}{' '}
+        {account.group ?? t.words.fields.none}{' '}
         {!isOwnAccount(account.id) && (
           <button type="button" class="small quiet" onClick={() => setAsking(true)}>
             {words.changeGroup}
@@ -41,12 +41,12 @@ function Regroup({ account, groups, changed, close }: Props & { close: () => voi
     close()
     changed()
   })
-  const options = [['', t.overview.budget.none] as const, ...groups.map((name) => [name, name] as const)]
+  const options = [['', t.words.fields.none] as const, ...groups.map((name) => [name, name] as const)]
   return (
     <Dialog title={words.groupOf(account.name || account.email)} close={close}>
       <p>{words.aboutGroup}</p>
       <Form problem={problem} onSubmit={submit}>
-        <Choice label={words.group} name="group" options={options} value={account.group ?? ''} />
+        <Choice label={t.words.fields.group} name="group" options={options} value={account.group ?? ''} />
         <Submit busy={busy} busyText={t.settings.saving} verb={t.settings.save} />
       </Form>
     </Dialog>

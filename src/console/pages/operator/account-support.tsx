@@ -21,7 +21,7 @@ const words = t.accounts
 
 const SESSION_COLUMNS: Column<Session>[] = [
   { header: words.device, cell: ({ userAgent }) => <span title={userAgent}>{deviceName(userAgent)}</span> },
-  { header: words.address, class: 'digits', cell: ({ ip }) => ip },
+  { header: t.words.fields.address, class: 'digits', cell: ({ ip }) => ip },
   { header: words.signedIn, cell: ({ createdAt }) => <Time iso={createdAt} /> },
   { header: words.lastSeen, cell: ({ lastSeenAt }) => <Time iso={lastSeenAt} /> },
 ]
@@ -96,7 +96,7 @@ function EndSession({ of: { id, email }, session, close, ended }: EndProps) {
     <Confirm
       title={all ? words.endAllTitle(email) : words.endTitle(email, deviceName(session.userAgent))}
       verb={all ? words.endAll : words.endSession}
-      busyText={words.ending}
+      busyText={t.words.fields.ending}
       danger
       close={close}
       work={async () => {

@@ -99,7 +99,7 @@ function Head({ file: { account, groups, held, openCalls, debt }, reload }: Head
         )}
       </div>
       <dl class="facts">
-        <Fact name={words.status}>
+        <Fact name={t.words.fields.status}>
           <Standing account={account} />
         </Fact>
         <Fact name={t.overview.tiles.balance} testId="account-balance">
@@ -114,8 +114,8 @@ function Head({ file: { account, groups, held, openCalls, debt }, reload }: Head
           {held === 0 && openCalls === 0 ? words.nothing : words.heldBy(credits(held), counted(openCalls, 'call'))}
         </Fact>
         <GroupOf account={account} groups={groups} changed={reload} />
-        <Fact name={t.frame.name}>{account.name || account.displayName || t.overview.budget.none}</Fact>
-        <Fact name={t.models.kind}>{account.kind === 'organisation' ? words.organisation : words.personal}</Fact>
+        <Fact name={t.frame.name}>{account.name || account.displayName || t.words.fields.none}</Fact>
+        <Fact name={t.words.fields.kind}>{account.kind === 'organisation' ? words.organisation : words.personal}</Fact>
         <Fact name={t.members.joined}>
           <Time iso={account.createdAt} />
         </Fact>

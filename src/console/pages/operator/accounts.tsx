@@ -69,12 +69,12 @@ export const Standing = ({ account }: { account: OperatedAccount }) => (
 
 const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
   {
-    header: words.account,
+    header: t.words.fields.account,
     orders: [['email', 'ascending']],
     cell: (account) => <AccountLink id={account.id} email={account.email} name={account.name} />,
   },
   { header: t.frame.name, cell: ({ displayName }) => displayName },
-  { header: words.status, cell: (account) => <Standing account={account} /> },
+  { header: t.words.fields.status, cell: (account) => <Standing account={account} /> },
   {
     header: t.frame.page.credits,
     right: true,
@@ -88,7 +88,7 @@ const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
     cell: ({ debt }) => (debt > 0 ? <Amount value={debt} /> : ''),
   },
   {
-    header: words.lastCall,
+    header: t.words.fields.lastCall,
     orders: [['lastCall', 'descending']],
     cell: ({ id, lastCallAt }) =>
       lastCallAt ? (
@@ -96,7 +96,7 @@ const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
           <Time iso={lastCallAt} />
         </a>
       ) : (
-        words.never
+        t.words.fields.never
       ),
   },
   {

@@ -48,7 +48,7 @@ export function ActionsSection({ query }: { query: Record<string, string> }) {
         <section class="filters" aria-label={t.calls.list.filters}>
           <Choice label={words.what} options={ACTION_CHOICES} {...given('action')} />
           <Field label={words.operator} placeholder={words.address} title={words.operatorHint} {...given('operator')} />
-          <Field label={words.account} placeholder={t.operator.addressOrId} {...given('account')} />
+          <Field label={t.words.fields.account} placeholder={t.operator.addressOrId} {...given('account')} />
           <TimeRange query={query} set={(range) => route(withFields(PATH, query, { ...range, cursor: undefined }))} />
           {filtered && <ClearFilters href={PATH} />}
         </section>
@@ -92,11 +92,11 @@ const detailText = ({ details }: OperatorAction): string =>
     .join(' · ')
 
 const ACTION_COLUMNS: Column<OperatorAction>[] = [
-  { header: words.time, orders: BY_TIME, cell: (action) => <Time iso={action.createdAt} /> },
+  { header: t.words.fields.time, orders: BY_TIME, cell: (action) => <Time iso={action.createdAt} /> },
   { header: words.who, cell: (action) => action.operatorEmail ?? words.commandLine },
   { header: words.what, cell: whatText },
   {
-    header: words.account,
+    header: t.words.fields.account,
     cell: (action) =>
       action.accountId && (
         <AccountLink id={action.accountId} email={action.accountEmail ?? ''} name={action.accountName} />
@@ -105,7 +105,7 @@ const ACTION_COLUMNS: Column<OperatorAction>[] = [
   { header: words.details, class: 'wrap', cell: detailText },
 ]
 
-const COLUMNS_OF_ONE = ACTION_COLUMNS.filter(({ header }) => header !== words.account).map(
+const COLUMNS_OF_ONE = ACTION_COLUMNS.filter(({ header }) => header !== t.words.fields.account).map(
   ({ orders: _orders, ...column }) => column,
 )
 

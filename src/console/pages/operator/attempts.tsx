@@ -16,9 +16,9 @@ const failureText = (error: string): string =>
 
 /** What is known of each request, after when it was sent. */
 const ANSWERED: Column<Attempt>[] = [
-  { header: words.upstream, cell: ({ upstream }) => upstream },
-  { header: t.frame.search.key, cell: ({ key }) => key ?? words.none },
-  { header: words.answer, cell: ({ status }) => (status === null ? words.noAnswer : `HTTP ${status}`) },
+  { header: t.words.fields.upstream, cell: ({ upstream }) => upstream },
+  { header: t.frame.search.key, cell: ({ key }) => key ?? t.words.fields.none },
+  { header: t.words.fields.answer, cell: ({ status }) => (status === null ? words.noAnswer : `HTTP ${status}`) },
   { header: t.overview.calls.took, right: true, class: 'digits', cell: ({ ms }) => duration(ms) },
   { header: words.error, class: 'wrap', cell: ({ error }) => error && failureText(error) },
 ]

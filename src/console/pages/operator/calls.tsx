@@ -87,7 +87,7 @@ export function CallsSection({ id, query }: Props) {
 /** In the order of every table of calls, whose cards on small screens are the same. */
 const columnsOf = (query: Record<string, string>): Column<AnyCall>[] => [
   {
-    header: words.time,
+    header: t.words.fields.time,
     orders: BY_TIME,
     cell: (call) => (
       <a href={withFields(`${PATH}/${call.id}`, query, {})}>
@@ -100,10 +100,10 @@ const columnsOf = (query: Record<string, string>): Column<AnyCall>[] => [
   CREDITS,
   TOOK,
   {
-    header: t.accounts.account,
+    header: t.words.fields.account,
     cell: (call) => <AccountLink id={call.accountId} email={call.accountEmail} name={call.accountName} />,
   },
-  { header: words.upstream, class: 'soft', cell: (call) => call.upstream },
+  { header: t.words.fields.upstream, class: 'soft', cell: (call) => call.upstream },
 ]
 
 const STATUSES = [['', t.calls.list.anyStatus], ...Object.entries(t.words.statuses)] as (readonly [string, string])[]
@@ -131,8 +131,8 @@ function Filters({ query }: { query: Record<string, string> }) {
   return (
     <Collapsible name={t.calls.list.filters} open={filtered}>
       <section class="filters" aria-label={t.calls.list.filters}>
-        <Choice label={words.status} options={STATUSES} {...given('status')} />
-        <Choice label={t.models.kind} options={MODALITY_CHOICES} {...given('modality')} />
+        <Choice label={t.words.fields.status} options={STATUSES} {...given('status')} />
+        <Choice label={t.words.fields.kind} options={MODALITY_CHOICES} {...given('modality')} />
         <Choice label="API" options={DIALECTS} {...given('dialect')} />
         <Choice
           label={t.frame.search.model}
@@ -140,7 +140,7 @@ function Filters({ query }: { query: Record<string, string> }) {
           {...given('model')}
         />
         <Choice
-          label={words.upstream}
+          label={t.words.fields.upstream}
           options={choicesOf(
             words.anyUpstream,
             upstreams.data?.data.map((one) => one.upstream) ?? [],
@@ -148,7 +148,7 @@ function Filters({ query }: { query: Record<string, string> }) {
           )}
           {...given('upstream')}
         />
-        <Field label={t.accounts.account} placeholder={words.addressOrId} {...given('account')} />
+        <Field label={t.words.fields.account} placeholder={words.addressOrId} {...given('account')} />
         <Field label={t.frame.search.key} placeholder="key_…" {...given('keyId')} />
         <Field label={words.errorCode} placeholder="upstream_failed" {...given('errorType')} />
         <TimeRange query={query} set={(range) => route(withFields(PATH, query, { ...range, cursor: undefined }))} />

@@ -56,8 +56,8 @@ type ThingsProps = { kind: 'upstream' | 'model'; names: string[]; edit: (at: num
 
 /** A button for each upstream or model, and one for a new one. */
 const Things = ({ kind, names, edit }: ThingsProps) => (
-  <div class="row things" role="group" aria-label={kind === 'upstream' ? words.upstreams : words.models}>
-    <strong>{kind === 'upstream' ? words.upstreams : words.models}</strong>
+  <div class="row things" role="group" aria-label={kind === 'upstream' ? t.words.fields.upstreams : words.models}>
+    <strong>{kind === 'upstream' ? t.words.fields.upstreams : words.models}</strong>
     {names.map((name, at) => (
       <button
         key={`${at} ${name}`}
@@ -118,7 +118,7 @@ function UpstreamForm({ catalogue, change, name, close }: Props & { name: string
         value={textOf(before, 'protocol') || 'openai'}
       />
       <Field
-        label={words.address}
+        label={t.words.fields.address}
         name="baseUrl"
         type="url"
         required
@@ -202,7 +202,7 @@ function FirstPrice() {
   return (
     <>
       <Choice
-        label={t.models.kind}
+        label={t.words.fields.kind}
         name="modality"
         options={KINDS}
         value={kind}

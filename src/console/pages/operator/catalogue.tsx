@@ -230,7 +230,7 @@ const Places = ({ title, places, catalogue }: PlacesProps) => (
   </>
 )
 
-const valueText = (value: unknown): string => (value === null ? words.none : JSON.stringify(value))
+const valueText = (value: unknown): string => (value === null ? t.words.fields.none : JSON.stringify(value))
 
 function Changes({ title, changes }: { title: string; changes: CatalogueChange[] }) {
   return (

@@ -75,7 +75,7 @@ function NewCode({ done }: { done: () => void }) {
 
 const COLUMNS: Column<RedemptionCode>[] = [
   { header: words.code, cell: ({ hint }) => `…${hint}` },
-  { header: words.created, cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  { header: t.words.fields.created, cell: ({ createdAt }) => <Time iso={createdAt} /> },
   { header: t.frame.page.credits, right: true, cell: ({ credits }) => <Amount value={credits} /> },
   {
     header: words.used,
@@ -83,7 +83,10 @@ const COLUMNS: Column<RedemptionCode>[] = [
     class: 'digits',
     cell: (one) => words.usedOf(number(one.uses), number(one.maxUses)),
   },
-  { header: words.expires, cell: ({ expiresAt }) => (expiresAt ? <Time iso={expiresAt} /> : words.never) },
+  {
+    header: t.words.fields.expires,
+    cell: ({ expiresAt }) => (expiresAt ? <Time iso={expiresAt} /> : t.words.fields.never),
+  },
 ]
 
 function CodeTable({ codes, reload }: { codes: RedemptionCode[]; reload: () => void }) {

@@ -20,7 +20,7 @@ export function DebtsSection() {
   const [asked, setAsked] = useState<Debtor | null>(null)
   const columns: Column<Debtor>[] = [
     {
-      header: words.account,
+      header: t.words.fields.account,
       sortBy: ['name', ({ name, email }) => name || email],
       cell: ({ accountId, email, name }) => <AccountLink id={accountId} email={email} name={name} />,
     },

@@ -38,7 +38,7 @@ export function HomeSection() {
       {data ? <Figures overview={data} /> : !problem && <Loading rows={10} />}
       <section class="panel">
         <h2>
-          <a href="/operator/upstreams">{words.upstreams}</a>
+          <a href="/operator/upstreams">{t.words.fields.upstreams}</a>
         </h2>
         <List of={upstreams} rows={3} empty={<Empty title={words.noneEnded} />}>
           {(items) => <UpstreamTable upstreams={items} />}
@@ -192,7 +192,7 @@ const Tiles = ({ figures }: { figures: Figure[] }) => (
 )
 
 const soldParts = ({ sold, paid }: Overview['sold']['lastDay']): string =>
-  sold === 0 ? words.none : sold === paid ? words.allPaid : words.soldParts(number(paid), number(sold - paid))
+  sold === 0 ? t.words.fields.none : sold === paid ? words.allPaid : words.soldParts(number(paid), number(sold - paid))
 
 /** How much of what was sold in a month was paid for, granted by operators as a purchase, or taken back. */
 function monthNote({ lastMonth }: Overview['sold']): string {
@@ -226,13 +226,13 @@ function Money({ overview: { lastDay, sold, accounts } }: { overview: Overview }
     },
     { name: t.frame.page.calls, href: `/operator/calls?from=${since}`, value: number(lastDay.calls) },
     {
-      name: words.failed,
+      name: t.words.statuses.failed,
       href: `/operator/calls?status=failed&from=${since}`,
       value: share(lastDay.failed, lastDay.calls),
       note: counted(lastDay.failed, 'call'),
     },
     {
-      name: words.refused,
+      name: t.words.statuses.rejected,
       href: `/operator/calls?status=rejected&from=${since}`,
       value: number(lastDay.refused),
       note: words.refusedNote,
@@ -252,7 +252,7 @@ type Queue = Overview['queues'][number]
 
 const ACCOUNT_COLUMNS: Column<TopAccount>[] = [
   {
-    header: t.accounts.account,
+    header: t.words.fields.account,
     sortBy: ['name', ({ name, email }) => name || email],
     cell: ({ accountId, email, name }) => <AccountLink id={accountId} email={email} name={name} />,
   },
@@ -272,7 +272,7 @@ const ACCOUNT_COLUMNS: Column<TopAccount>[] = [
       </a>
     ),
   },
-  { header: words.failed, right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
+  { header: t.words.statuses.failed, right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
 ]
 
 const MODEL_COLUMNS: Column<TopModel>[] = [
@@ -293,7 +293,7 @@ const MODEL_COLUMNS: Column<TopModel>[] = [
     sortBy: 'calls',
     cell: ({ calls }) => <Amount value={calls} />,
   },
-  { header: words.failed, right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
+  { header: t.words.statuses.failed, right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
 ]
 
 /** A count, which is unknown while Redis is unreachable. */
@@ -315,7 +315,7 @@ const QUEUE_COLUMNS: Column<Queue>[] = [
     cell: ({ oldestSeconds }) => (oldestSeconds === 0 ? '–' : duration(Math.round(oldestSeconds * 1000))),
   },
   {
-    header: words.failed,
+    header: t.words.statuses.failed,
     right: true,
     class: 'digits',
     cell: ({ queue, failed }) => (failed === null ? '' : <a href={failuresOf(queue)}>{number(failed)}</a>),

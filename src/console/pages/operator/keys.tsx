@@ -42,7 +42,7 @@ const EndSecret = ({ apiKey, close, ended }: { apiKey: ApiKey; close: () => void
   <Confirm
     title={words.endSecretTitle(apiKey.name)}
     verb={words.endSecret}
-    busyText={words.ending}
+    busyText={t.words.fields.ending}
     danger
     close={close}
     work={async () => {

@@ -81,8 +81,8 @@ const Discard = ({ mail, close, done }: { mail: MailRecord; close: () => void; d
 
 const COLUMNS: Column<MailRecord>[] = [
   { header: words.requested, cell: (mail) => <Time iso={mail.createdAt} /> },
-  { header: words.kind, cell: (mail) => words.mailKinds[mail.kind] },
+  { header: t.words.fields.kind, cell: (mail) => words.mailKinds[mail.kind] },
   { header: words.to, cell: (mail) => mail.recipient },
-  { header: words.tries, right: true, class: 'digits', cell: (mail) => number(mail.tries) },
+  { header: t.words.fields.tries, right: true, class: 'digits', cell: (mail) => number(mail.tries) },
   { header: words.lastError, class: 'wrap', cell: (mail) => mail.note },
 ]

@@ -115,10 +115,10 @@ function stackOf(rows: readonly Margin[], hasWorth: boolean, days: string[]): St
 const KINDS: Column<Margin>[] = [
   { header: words.day, sortBy: 'day', cell: ({ day }) => dayText(day) },
   { header: t.frame.search.model, sortBy: 'model', cell: ({ model }) => model },
-  { header: words.upstream, sortBy: 'upstream', cell: ({ upstream }) => upstream ?? words.none },
+  { header: t.words.fields.upstream, sortBy: 'upstream', cell: ({ upstream }) => upstream ?? t.words.fields.none },
 ]
 
-const GROUP: Column<Margin> = { header: words.group, cell: ({ group }) => group ?? words.none }
+const GROUP: Column<Margin> = { header: t.words.fields.group, cell: ({ group }) => group ?? t.words.fields.none }
 
 /** A column of numbers. */
 const sum = (

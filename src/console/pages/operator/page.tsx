@@ -63,7 +63,7 @@ export function OperatorPage({ params, query }: PageProps) {
   if (!found || (params.id && !ONE[section])) {
     return (
       <Page title={words.notFound}>
-        <Sections current="" name={words.none} />
+        <Sections current="" name={t.words.fields.none} />
         <section class="panel">
           <Empty title={words.noSuchPage}>
             {words.chooseAbove((home) => (

@@ -54,10 +54,15 @@ export function PaymentSection({ id }: { id: string }) {
 type Refunded = PaymentDetails['refunds'][number]
 
 const refundColumns = ({ currency }: OperatedPayment): Column<Refunded>[] => [
-  { header: words.time, cell: ({ createdAt }) => <Time iso={createdAt} /> },
-  { header: t.accounts.amount, right: true, class: 'digits', cell: ({ amountMinor }) => money(amountMinor, currency) },
+  { header: t.words.fields.time, cell: ({ createdAt }) => <Time iso={createdAt} /> },
   {
-    header: words.status,
+    header: t.words.fields.amount,
+    right: true,
+    class: 'digits',
+    cell: ({ amountMinor }) => money(amountMinor, currency),
+  },
+  {
+    header: t.words.fields.status,
     cell: ({ status, failure }) => `${words.refundStatuses[status]}${failure ? words.because(failure) : ''}`,
   },
 ]
@@ -120,13 +125,16 @@ function Head({ details, reload }: { details: PaymentDetails; reload: () => void
 }
 
 /** The facts that are too long for one column. */
-const LONG = new Set([words.account, 'ID', words.atStripe])
+const LONG = new Set([t.words.fields.account, 'ID', words.atStripe])
 
 function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) {
   const { currency, refundedMinor, disputedMinor, receiptUrl } = payment
   const facts: [name: string, value: ComponentChildren, testId?: string][] = [
-    [words.status, <PaymentStatus payment={payment} />],
-    [words.account, <AccountLink id={payment.accountId} email={payment.accountEmail} name={payment.accountName} />],
+    [t.words.fields.status, <PaymentStatus payment={payment} />],
+    [
+      t.words.fields.account,
+      <AccountLink id={payment.accountId} email={payment.accountEmail} name={payment.accountName} />,
+    ],
     [t.frame.page.credits, number(creditsOf(payment))],
     [words.spent, number(spent), 'spent'],
     [words.takenBack, number(payment.reversed), 'reversed'],

@@ -27,18 +27,18 @@ const CHOICES = [
 
 const columnsOf = (orders: Column<OperatedPayment>['orders']): Column<OperatedPayment>[] => [
   { header: words.payment, cell: ({ id }) => <a href={`${PATH}/${id}`}>{shortId(id)}</a> },
-  { header: words.time, ...(orders && { orders }), cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  { header: t.words.fields.time, ...(orders && { orders }), cell: ({ createdAt }) => <Time iso={createdAt} /> },
   {
-    header: words.account,
+    header: t.words.fields.account,
     cell: (one) => <AccountLink id={one.accountId} email={one.accountEmail} name={one.accountName} />,
   },
-  { header: t.accounts.amount, right: true, class: 'digits', cell: (one) => money(one.amountMinor, one.currency) },
+  { header: t.words.fields.amount, right: true, class: 'digits', cell: (one) => money(one.amountMinor, one.currency) },
   { header: t.frame.page.credits, right: true, class: 'digits', cell: (one) => number(creditsOf(one)) },
   {
     header: t.credits.columns.how,
     cell: ({ kind }) => (kind === 'auto' ? t.credits.payments.automatic : t.credits.payments.checkout),
   },
-  { header: words.status, cell: (one) => <PaymentStatus payment={one} /> },
+  { header: t.words.fields.status, cell: (one) => <PaymentStatus payment={one} /> },
 ]
 
 /** @param orders those of a list in pages */
@@ -71,7 +71,7 @@ export function PaymentsSection({ query }: { query: Record<string, string> }) {
           hint={words.findHint}
           maxLength={254}
         />
-        <Choice label={words.status} name="status" options={CHOICES} defaultValue={status ?? ''} />
+        <Choice label={t.words.fields.status} name="status" options={CHOICES} defaultValue={status ?? ''} />
         <button type="submit">{t.accounts.find}</button>
       </form>
       <List of={payments} empty={<Empty title={words.noPayments} />}>

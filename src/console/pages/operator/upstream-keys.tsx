@@ -71,9 +71,9 @@ function Switches({ of: { upstream, name: key, configured, state }, changed }: {
 }
 
 const columnsOf = (changed: () => void): Column<Key>[] => [
-  { header: words.upstream, sortBy: 'upstream', cell: ({ upstream }) => upstream },
+  { header: t.words.fields.upstream, sortBy: 'upstream', cell: ({ upstream }) => upstream },
   { header: t.frame.search.key, cell: ({ name }) => name },
-  { header: words.state, class: 'wrap', cell: (key) => <State of={key} /> },
+  { header: t.words.fields.state, class: 'wrap', cell: (key) => <State of={key} /> },
   {
     header: words.requestsLastHour,
     right: true,
@@ -81,7 +81,7 @@ const columnsOf = (changed: () => void): Column<Key>[] => [
     sortBy: 'calls',
     cell: ({ calls }) => number(calls),
   },
-  { header: words.failed, right: true, class: 'digits', cell: ({ failures }) => number(failures) },
+  { header: t.words.statuses.failed, right: true, class: 'digits', cell: ({ failures }) => number(failures) },
   { header: words.switches, hidden: true, class: 'wrap', cell: (key) => <Switches of={key} changed={changed} /> },
 ]
 

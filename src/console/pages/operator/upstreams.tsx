@@ -93,7 +93,7 @@ function Circuit({ upstream: { hours, openedAt, keys } }: { upstream: UpstreamRe
 
 const UPSTREAM_COLUMNS: Column<UpstreamReport>[] = [
   {
-    header: words.upstream,
+    header: t.words.fields.upstream,
     sortBy: 'upstream',
     cell: ({ upstream }) => <a href={`/operator/calls?upstream=${encodeURIComponent(upstream)}`}>{upstream}</a>,
   },
@@ -104,7 +104,7 @@ const UPSTREAM_COLUMNS: Column<UpstreamReport>[] = [
     sortBy: 'calls',
     cell: ({ calls }) => number(calls),
   },
-  { header: words.failed, right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
+  { header: t.words.statuses.failed, right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
   {
     header: words.median,
     right: true,
@@ -122,7 +122,12 @@ const TONES = Object.entries({ ...words.tones, bad: words.tones.bad(`${BAD_SHARE
 /** The upstreams, with a key to the colours of their hours. */
 export const UpstreamTable = ({ upstreams }: { upstreams: UpstreamReport[] }) => (
   <>
-    <Table label={words.upstreams} columns={UPSTREAM_COLUMNS} rows={upstreams} keyOf={({ upstream }) => upstream} />
+    <Table
+      label={t.words.fields.upstreams}
+      columns={UPSTREAM_COLUMNS}
+      rows={upstreams}
+      keyOf={({ upstream }) => upstream}
+    />
     <p class="tones">
       {words.eachBar}{' '}
       {TONES.map(([tone, meaning]) => (

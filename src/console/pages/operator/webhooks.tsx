@@ -31,12 +31,12 @@ const EVENTS: Record<OperatorsEvent, string> = words.operatorsWhen
 
 const COLUMNS: Column<Webhook>[] = [
   {
-    header: words.address,
+    header: t.words.fields.address,
     class: 'wrap',
     cell: ({ id, url }) => <a href={`/operator/webhooks/${id}`}>{url}</a>,
   },
   { header: words.events, class: 'wrap', cell: ({ types }) => types.join(', ') },
-  { header: words.state, cell: (webhook) => <State webhook={webhook} /> },
+  { header: t.words.fields.state, cell: (webhook) => <State webhook={webhook} /> },
 ]
 
 type Asking = { webhook: Webhook; about: 'rotate' | 'remove' }
@@ -93,7 +93,7 @@ export function WebhooksSection() {
         <SecretDialog
           title={t.keys.newSecretTitle}
           secret={secret}
-          copy={words.copySecret}
+          copy={t.words.fields.copySecret}
           close={() => setSecret(null)}
         />
       )}
@@ -143,7 +143,7 @@ function Doing({ webhook, work: { busy, run }, ask, changed, tested }: DoingProp
         aria-label={t.members.removeOne(url)}
         onClick={() => ask({ webhook, about: 'remove' })}
       >
-        {t.settings.remove}
+        {t.words.fields.remove}
       </button>
     </span>
   )

@@ -59,7 +59,7 @@ function Messages({ talk, name, label }: { talk: Conversation; name: string; lab
       {talk.messages.length === 0 && <p class="soft">{words.ask}</p>}
       {talk.messages.map(({ role, content }, index) => (
         <div key={index} class={`message ${role}`}>
-          <small class="soft">{role === 'user' ? words.you : name}</small>
+          <small class="soft">{role === 'user' ? t.words.fields.you : name}</small>
           {role === 'assistant' && content !== '' ? <Markdown text={content} /> : <p>{content || '…'}</p>}
         </div>
       ))}

@@ -203,7 +203,7 @@ function Picture({ kind, image, put }: { kind: 'image' | 'video'; image: string;
         <p class="row">
           <img src={image} width="64" alt={words.chosen} />
           <button type="button" class="small quiet" onClick={() => put('')}>
-            {t.settings.remove}
+            {t.words.fields.remove}
           </button>
         </p>
       )}

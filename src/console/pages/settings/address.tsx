@@ -34,7 +34,7 @@ export function Address() {
         />
         <Username of={account.value?.user.email} />
         <PasswordField label={t.entrance.yourPassword} name="password" autoComplete="current-password" required />
-        <Submit busy={busy} busyText={t.entrance.sending} verb={words.change} />
+        <Submit busy={busy} busyText={t.words.fields.sending} verb={words.change} />
         <Done text={outcome} />
       </Form>
     </section>

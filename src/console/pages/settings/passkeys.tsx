@@ -60,7 +60,7 @@ export function Passkeys({ added = () => {} }: { added?: () => void }) {
       {removing && (
         <Confirm
           title={words.removeTitle(removing.name)}
-          verb={t.settings.remove}
+          verb={t.words.fields.remove}
           busyText={t.settings.removing}
           danger
           close={() => setRemoving(null)}
@@ -92,7 +92,7 @@ function OnePasskey({ passkey, renamed, remove }: OneProps) {
         {words.rename}
       </button>
       <button type="button" class="small danger" aria-label={words.removeOne(name)} onClick={remove}>
-        {t.settings.remove}
+        {t.words.fields.remove}
       </button>
       {isRenaming && (
         <RenamePasskey

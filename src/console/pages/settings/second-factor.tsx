@@ -58,7 +58,7 @@ export function SecondFactor({ added = () => {} }: { added?: () => void }) {
       {isRemoving && (
         <Confirm
           title={words.removeTitle}
-          verb={t.settings.remove}
+          verb={t.words.fields.remove}
           busyText={t.settings.removing}
           danger
           close={() => setRemoving(false)}
@@ -84,7 +84,7 @@ function AddApp({ app, close, confirmed }: AddAppProps) {
       <p class="soft">{words.scan}</p>
       <QrCode text={app.uri} />
       <div data-testid="totp-secret">
-        <Code text={app.secret} label={words.copySecret} />
+        <Code text={app.secret} label={t.words.fields.copySecret} />
       </div>
       <Form problem={problem} onSubmit={submit} about={{ invalid_credentials: 'code' }}>
         <CodeField />

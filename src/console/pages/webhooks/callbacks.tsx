@@ -34,7 +34,7 @@ export function Callbacks() {
         <SecretDialog
           title={words.callbackSecret}
           secret={secret}
-          copy={words.copySecret}
+          copy={t.words.fields.copySecret}
           close={() => setSecret(null)}
         />
       )}

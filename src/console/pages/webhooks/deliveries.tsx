@@ -45,7 +45,7 @@ export function useDeliveries(get: Get, id: string, cursor: string | undefined):
 
 /** @param open shows a delivery */
 const columnsOf = (open: (delivery: Delivery) => void): Column<Delivery>[] => [
-  { header: words.time, cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  { header: t.words.fields.time, cell: ({ createdAt }) => <Time iso={createdAt} /> },
   {
     header: words.event,
     cell: (delivery) => (
@@ -54,9 +54,9 @@ const columnsOf = (open: (delivery: Delivery) => void): Column<Delivery>[] => [
       </button>
     ),
   },
-  { header: words.status, cell: (delivery) => <DeliveryState delivery={delivery} /> },
-  { header: words.tries, right: true, class: 'digits', cell: ({ tries }) => number(tries) },
-  { header: words.answer, cell: (delivery) => answerText(lastTryOf(delivery)) },
+  { header: t.words.fields.status, cell: (delivery) => <DeliveryState delivery={delivery} /> },
+  { header: t.words.fields.tries, right: true, class: 'digits', cell: ({ tries }) => number(tries) },
+  { header: t.words.fields.answer, cell: (delivery) => answerText(lastTryOf(delivery)) },
 ]
 
 /** `path`: the page of the webhook. */

@@ -20,7 +20,7 @@ type Try = DeliveryDetails['tries'][number]
 const COLUMNS: Column<Try>[] = [
   { header: words.ended, cell: ({ at }) => <Time iso={at} /> },
   {
-    header: words.answer,
+    header: t.words.fields.answer,
     cell: (one) => <span class={`status ${one.note === null ? 'succeeded' : 'failed'}`}>{answerText(one)}</span>,
   },
   { header: words.began, class: 'wrap', cell: ({ answer }) => answer && <code>{answer}</code> },
@@ -45,11 +45,11 @@ function Shown({ details: { delivery, sent, tries } }: { details: DeliveryDetail
       <p>
         <strong>{delivery.type}</strong> <DeliveryState delivery={delivery} />
       </p>
-      <h3>{words.tries}</h3>
+      <h3>{t.words.fields.tries}</h3>
       {tries.length === 0 ? (
         <p class="soft">{words.noTry}</p>
       ) : (
-        <Table label={words.tries} columns={COLUMNS} rows={tries} keyOf={({ at }) => at} broad={false} />
+        <Table label={t.words.fields.tries} columns={COLUMNS} rows={tries} keyOf={({ at }) => at} broad={false} />
       )}
       <h3>{words.request}</h3>
       <Code text={[`POST ${sent.url}`, ...headers].join('\n')} />

@@ -26,7 +26,7 @@ function WebhookFields({ events, webhook }: FieldsProps) {
   return (
     <>
       <Field
-        label={words.address}
+        label={t.words.fields.address}
         name="url"
         type="url"
         inputMode="url"
@@ -82,7 +82,7 @@ export function NewWebhook<Type extends string>({ events, create, close, made }:
   }
   if (secret !== null) {
     return (
-      <SecretDialog title={words.signingSecret} secret={secret} copy={words.copySecret} close={close}>
+      <SecretDialog title={words.signingSecret} secret={secret} copy={t.words.fields.copySecret} close={close}>
         <p class="soft">{words.aboutSecret}</p>
       </SecretDialog>
     )

@@ -77,13 +77,13 @@ export function OneWebhook({ id, query }: { id: string; query: Record<string, st
 /** What a webhook is. */
 export const Facts = ({ webhook }: { webhook: Webhook }) => (
   <dl class="facts">
-    <Fact name={words.address} long>
+    <Fact name={t.words.fields.address} long>
       {webhook.url}
     </Fact>
-    <Fact name={words.state}>
+    <Fact name={t.words.fields.state}>
       <State webhook={webhook} />
     </Fact>
-    <Fact name={words.created}>
+    <Fact name={t.words.fields.created}>
       <Time iso={webhook.createdAt} />
     </Fact>
     <Fact name={words.events} long>
@@ -126,7 +126,7 @@ function Doing({ webhook, changed, sent }: DoingProps) {
           {words.rotateSecret}
         </button>
         <button type="button" class="small danger" onClick={() => setDialog('remove')}>
-          {t.settings.remove}
+          {t.words.fields.remove}
         </button>
       </div>
       {dialog === 'edit' && <EditWebhook webhook={webhook} close={close} changed={changed} />}
@@ -145,7 +145,7 @@ function Doing({ webhook, changed, sent }: DoingProps) {
         <SecretDialog
           title={t.keys.newSecretTitle}
           secret={secret}
-          copy={words.copySecret}
+          copy={t.words.fields.copySecret}
           close={() => setSecret(null)}
         />
       )}

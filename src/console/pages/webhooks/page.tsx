@@ -25,7 +25,7 @@ export function WebhooksPage({ params: { id }, query }: PageProps) {
 
 const COLUMNS: Column<Webhook>[] = [
   {
-    header: words.address,
+    header: t.words.fields.address,
     sortBy: 'url',
     class: 'wrap',
     cell: (webhook) => <a href={`/webhooks/${webhook.id}`}>{webhook.url}</a>,
@@ -36,8 +36,8 @@ const COLUMNS: Column<Webhook>[] = [
       <span title={types.join(', ')}>{types.length === 1 ? types[0] : counted(types.length, 'event')}</span>
     ),
   },
-  { header: words.state, cell: (webhook) => <State webhook={webhook} /> },
-  { header: words.created, sortBy: 'createdAt', cell: (webhook) => <Time iso={webhook.createdAt} /> },
+  { header: t.words.fields.state, cell: (webhook) => <State webhook={webhook} /> },
+  { header: t.words.fields.created, sortBy: 'createdAt', cell: (webhook) => <Time iso={webhook.createdAt} /> },
 ]
 
 function AllWebhooks() {
