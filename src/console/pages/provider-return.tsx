@@ -103,7 +103,7 @@ function Prove({ pending, take }: ProveProps) {
         <p class="soft">{words.noAddress}</p>
         <Form problem={problem} onSubmit={byMail} about={{ invalid_email: 'email' }}>
           <Field label={t.entrance.email} name="email" type="email" autoComplete="username" required />
-          <Submit class="full" busy={busy} busyText={t.entrance.sending} verb={t.entrance.sendLink} />
+          <Submit class="full" busy={busy} busyText={t.words.fields.sending} verb={t.entrance.sendLink} />
         </Form>
       </Card>
     )
