@@ -19,7 +19,7 @@ const MAX_ALL_BYTES = 160_000
 const TEXTS: Record<Language, RegExp> = { en: /\/english-[\w-]+\.js$/, 'zh-CN': /\/chinese-[\w-]+\.js$/ }
 
 /** What so many pages share is one file: a file for each combination of pages would be many requests. */
-const SHARED_BY = 4
+const SHARED_BY = 3
 
 /** Smaller files gain nothing from compression. */
 const COMPRESSED_BYTES = 1024

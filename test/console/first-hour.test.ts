@@ -50,10 +50,13 @@ describe('the first hour with the console', () => {
 
   for (const { t, reader } of EACH_LANGUAGE) {
     it(`shows operators in ${reader.language} what failed at one upstream before another served a call`, async () => {
-      const { secret: key } = await gateway.customer(`unlucky-${reader.language}@example.com`, 1000)
+      const { secret: key } = await gateway.customer(`unlucky-${reader.language.toLowerCase()}@example.com`, 1000)
       const moved = await image(gateway, { key }, prompted(), { model: 'fallback-image' })
       expect(moved.status).to.equal(200)
-      const { page, open } = await gateway.signedIn(`why-${reader.language}@example.com`, { admin: true, ...reader })
+      const { page, open } = await gateway.signedIn(`why-${reader.language.toLowerCase()}@example.com`, {
+        admin: true,
+        ...reader,
+      })
       const attempts = page.getByTestId('attempts').locator('tbody tr')
       await open(`/operator/calls/${moved.headers.get('x-call-id')}`, t.frame.page.calls)
       await attempts.filter({ hasText: 'unreachable' }).first().getByText(t.operator.noAnswer).waitFor()
@@ -67,7 +70,7 @@ describe('the first hour with the console', () => {
     })
 
     it(`explains in ${reader.language} why a webhook is not taken, and since when`, async () => {
-      const { page, open } = await gateway.signedIn(`hooked-${reader.language}@example.com`, reader)
+      const { page, open } = await gateway.signedIn(`hooked-${reader.language.toLowerCase()}@example.com`, reader)
       await open('/webhooks', t.frame.page.webhooks)
       await page.getByRole('button', { name: t.webhooks.new }).click()
       const dialog = page.getByRole('dialog')

@@ -33,7 +33,12 @@ async function listen(reader: MediaReader): Promise<Listening> {
   const app = new Koa<RequestState>()
   app.use(errorHandler(pino({ level: 'silent' }), () => {}))
   const config = { APP_SECRET: 'of no use here', BASE_URL: 'http://localhost', TRUST_PROXY: 0 }
-  const { dispatch, refuse } = createTable({ config, limits: {}, media: reader } as unknown as WebDeps)
+  const { dispatch, refuse } = createTable({
+    config,
+    limits: {},
+    media: reader,
+    providers: new Map(),
+  } as unknown as WebDeps)
   app.use(dispatch).use(refuse)
   const server = app.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -113,6 +113,11 @@ describe('videos in the form of OpenAI', () => {
     expect((await fetched(id, 'GET', { range: `bytes=${bytes.length}-` })).status).to.equal(416)
     for (const [variant, status] of Object.entries({ video: 200, thumbnail: 404, spritesheet: 404, poster: 400 }))
       expect((await account.get(at(`/${id}/content?variant=${variant}`))).status, variant).to.equal(status)
+    const unfolded = gateway.db('calls').where({ account_id: account.id })
+    await until('the call is in the hours of usage', async () => {
+      const late = unfolded.clone().whereRaw('finished_at >= (SELECT folded_until FROM usage_watermark)')
+      return (await late.first('id')) === undefined
+    })
     const finished_at = gateway.db.raw(`now() - interval '${MADE_IN_DAYS} days'`)
     await gateway.db('calls').where({ account_id: account.id }).update({ finished_at })
     expect((await fetched(id)).status).to.equal(404)

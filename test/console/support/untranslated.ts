@@ -16,8 +16,8 @@ const ALIKE = new RegExp(
     'Ctrl K|Claude|Stripe|Postgres|Codex|English|Chrome|Headless|Linux|Safari|node|web|worker|Authorization|Bearer',
     'Chat Completions|Messages|Responses|Standard Webhooks|Console playground|Sandbox|sandbox|openai',
     'anthropic|fal|replicate|openrouter|default|tg_\\w*',
-    'unconfigured|unreachable|US\\$|失败: .*|[+~-] (?:model|upstream) [^]*|images、POST|command line',
-    'Ada Lovelace|\\b(?:test|laptop|reader|payer|maker|mover|chooser)\\b',
+    'unconfigured|unreachable|US\\$|(?:失败|无法连接): .*|[+~-] (?:model|upstream) [^]*|images、POST|command line',
+    'Ada Lovelace|\\b(?:test|laptop|reader|payer|maker|mover|chooser|receipts|hooked|why|unlucky)\\b',
   ].join('|'),
   'g',
 )

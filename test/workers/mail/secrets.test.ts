@@ -13,7 +13,7 @@ describe('a mail that is tried again after a change of APP_SECRET', () => {
       const { email, userId } = await anAccount(db)
       const id = await requestReset(db, email)
       const terms = { mailboxes, baseUrl: 'https://x.example', hourlyLimit: 5 }
-      const mail = { id, kind: 'reset', recipient: email, userId: null, tries: 1, details: {} }
+      const mail = { id, kind: 'reset', recipient: email, userId: null, language: 'en', tries: 1, details: {} }
       const tokenOf = async (mints: { mint: TokenMint; previous?: TokenMint }): Promise<string> => {
         const decision = await decide(db, mail as never, { ...mints, ...terms })
         return /#token=([\w-]{43})/.exec('content' in decision ? decision.content.text : '')?.[1] ?? ''
