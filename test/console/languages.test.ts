@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import type { Page } from 'playwright-core'
 import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { findUserByEmail } from '../../src/shared/identity/users.ts'

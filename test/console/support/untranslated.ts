@@ -53,7 +53,7 @@ export const EACH_LANGUAGE: readonly { t: Texts; reader: { locale: string; langu
 ]
 
 /** A text with parts, as it is read. */
-export const plain = (part: Part): string => [part].flat(9).join('')
+export const plain = (part: Part): string => [part].flat(9).map(String).join('')
 
 /** Expects a page to look good, and to have nothing that is not in this language. */
 export async function readsWell(page: Page, t: Texts): Promise<void> {
