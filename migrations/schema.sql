@@ -937,6 +937,7 @@ CREATE TABLE sessions (
   expires_at timestamptz NOT NULL, -- From then on the token is refused, by the clock of the database.
   proved_at timestamptz, -- The last password or passkey since the login; null: none was asked for.
   code_at timestamptz, -- The last code of an authenticator app since the login.
+  factor_at_provider boolean NOT NULL DEFAULT false, -- Whether it was opened by a provider that has asked for a second factor.
   CONSTRAINT sessions_pkey PRIMARY KEY (id),
   CONSTRAINT sessions_token_hash_key UNIQUE (token_hash),
   CONSTRAINT sessions_member_fkey FOREIGN KEY (user_id, account_id) REFERENCES members(user_id, account_id) ON DELETE CASCADE,

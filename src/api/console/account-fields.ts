@@ -3,7 +3,9 @@
  */
 import { z } from 'zod'
 import { parseEmail } from '../../shared/terms/emails.ts'
+import type { OwnProof } from '../../shared/identity/passwords.ts'
 import { newPasswordFault } from '../../shared/identity/passwords.ts'
+import type { LiveSession } from '../../shared/identity/sessions.ts'
 import type { Config } from '../../shared/platform/config/config.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
 import { line, shownName } from '../../shared/platform/text-fields.ts'
@@ -30,10 +32,22 @@ export const newPassword = z
   })
   .meta({ description: '8 to 72 characters, with at least one letter and one digit.', examples: ['correct horse 1'] })
 
+/** How the user of a session proves themselves by a request. */
+export const ownProof = (
+  config: Pick<Config, 'PASSWORDS'>,
+  { isFresh }: Pick<LiveSession, 'isFresh'>,
+  { password }: { password?: string | undefined },
+): OwnProof => ({ password, isFresh, usesPasswords: byPasswords(config) })
+
 /** The password of who is signed in, as a proof. */
-export const ownPassword = z.string().optional().meta({
-  description: 'Required, unless you have none: then you must have signed in or proved yourself within 5 minutes.',
-})
+export const ownPassword = z
+  .string()
+  .optional()
+  .meta({
+    description:
+      'Required, unless you have none that signs you in: then you must have signed in or proved yourself within 5 ' +
+      'minutes.',
+  })
 
 /** The codes of a password that cannot be set. */
 export const PASSWORD_ERRORS = [

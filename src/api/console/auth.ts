@@ -27,6 +27,7 @@ import {
   emailAddress,
   newPassword,
   ownPassword,
+  ownProof,
 } from './account-fields.ts'
 import { enqueueMail } from './enqueue-mail.ts'
 import { LINK_ERRORS, fromOf, pendingFlag, pendingOf, secondStep } from './entering.ts'
@@ -193,13 +194,14 @@ export const deleteOwnAccount = endpoint({
     .meta({ id: 'DeleteAccountRequest' }),
   answers: { 200: { description: 'The account is deleted, and its sessions have ended.', schema: done } },
   errors: ['invalid_request', 'wrong_password', 'proof_required', 'conflict', 'overloaded'],
-}).handle(({ db, log, payments }: Pick<WebDeps, 'db' | 'log' | 'payments'>) => async ({ auth, body, request }) => {
-  const { email, password, giveUpCredits } = body
+}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'log' | 'payments'>) => async ({ auth, body, request }) => {
+  const { config, db, log, payments } = deps
+  const { email, giveUpCredits } = body
   if (parseEmail(email) !== (await requireMember(db, auth)).email)
     throw new ApiError('invalid_request', { message: 'email must be the address of your account.', param: 'email' })
   const sender = { address: request.device().ip, known: true }
   const cancel = async (id: AccountId): Promise<void> => (payments ? cancelUnpaid(payments, id) : undefined)
-  const proof = { password, isFresh: auth.isFresh }
+  const proof = ownProof(config, auth, body)
   await leave(db, { userId: auth.userId, ...proof, giveUpCredits, sender, cancelUnpaid: cancel })
   logSecurity(log, request, 'account_deleted', auth.accountId)
   return { ok: true }
@@ -210,6 +212,7 @@ export const replacePassword = endpoint({
   ...own,
   method: 'post',
   path: '/api/auth/password',
+  offered: byPasswords,
   summary: 'Change password',
   description: 'All other sessions end.',
   limits: [{ limit: 'passwordChanges', per: 'user' }],

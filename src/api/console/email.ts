@@ -20,6 +20,7 @@ import {
   mailedToken,
   ofLink,
   ownPassword,
+  ownProof,
   passwordOfReset,
 } from './account-fields.ts'
 import { enqueueMail } from './enqueue-mail.ts'
@@ -96,9 +97,11 @@ export const changeAddress = endpoint({
   body: z.object({ email: emailAddress, password: ownPassword }).meta({ id: 'AddressRequest' }),
   answers: { 200: { description: 'A link was sent if nobody has the address.', schema: messageAnswer } },
   errors: ['invalid_email', 'invalid_request', 'wrong_password', 'proof_required', 'overloaded'],
-}).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ auth, body, request }) => {
+}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>) => async ({ auth, body, request }) => {
+  const { config, db, log, queues } = deps
   const sender = { address: request.device().ip, known: true }
-  const mails = await requestAddress(db, { userId: auth.userId, ...body, isFresh: auth.isFresh, sender })
+  const proof = ownProof(config, auth, body)
+  const mails = await requestAddress(db, { userId: auth.userId, email: body.email, ...proof, sender })
   for (const mailId of mails) enqueueMail({ queues, log }, mailId)
   logSecurity(log, request, 'address_change_requested', auth.accountId)
   return { ok: true, message: `If this address is free, a link has been sent to ${body.email}.` }

@@ -8,7 +8,7 @@ import type { SignupTerms } from '../../shared/identity/signup-credits.ts'
 import { signupTerms } from '../../shared/identity/signup-credits.ts'
 import type { UserFields } from '../../shared/identity/users.ts'
 import type { ErrorCode } from '../../shared/platform/errors.ts'
-import type { MailId } from '../../shared/platform/ids.ts'
+import type { MailId, SessionId } from '../../shared/platform/ids.ts'
 import type { Trx } from '../../shared/platform/postgres/db.ts'
 import { FACTORS } from '../../shared/sign-in/factors.ts'
 import { requireWaiting } from '../../shared/sign-in/provider-sign-in.ts'
@@ -51,8 +51,8 @@ export const pendingFlag = z.boolean({ error: 'must be true or false' }).optiona
 export async function pendingOf(deps: Pick<WebDeps, 'config' | 'db' | 'providers'>, request: RequestFacts) {
   const id = await requireWaiting(deps, request.browser())
   const mailIds: MailId[] = []
-  const link = async (trx: Trx, user: UserFields): Promise<void> => {
-    mailIds.push(...(await settle(trx, user, id, providerTerms(deps.config))))
+  const link = async (trx: Trx, user: UserFields, sessionId: SessionId): Promise<void> => {
+    mailIds.push(...(await settle(trx, user, { pendingId: id, sessionId }, providerTerms(deps.config))))
   }
   return { id, link, mailIds }
 }

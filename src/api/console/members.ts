@@ -10,7 +10,7 @@ import { done, listOf } from '../endpoint/answer-schemas.ts'
 import { manager, owner, session } from '../endpoint/auth.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { ownPassword } from './account-fields.ts'
+import { ownPassword, ownProof } from './account-fields.ts'
 import { givenRole, member, memberAnswer, memberBudget } from '../endpoint/member-schemas.ts'
 import { pathId } from '../endpoint/fields.ts'
 import { logSecurity } from './security-log.ts'
@@ -103,9 +103,9 @@ export const handOver = endpoint({
   body: z.object({ password: ownPassword }).meta({ id: 'HandOverRequest' }),
   answers: { 200: { description: 'The new owner.', schema: memberAnswer } },
   errors: ['invalid_request', 'wrong_password', 'proof_required', 'overloaded'],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ auth, params, body, request }) => {
+}).handle(({ config, db, log }: Pick<WebDeps, 'config' | 'db' | 'log'>) => async ({ auth, params, body, request }) => {
   const { userId, accountId } = auth
-  await confirmOwner(db, userId, { ...body, isFresh: auth.isFresh }, { address: request.device().ip, known: true })
+  await confirmOwner(db, userId, ownProof(config, auth, body), { address: request.device().ip, known: true })
   const changed = await makeOwner(db, { userId: params.id, accountId }, userId)
   logSecurity(log, request, 'owner_changed', accountId)
   return { ok: true, member: changed }

@@ -15,7 +15,7 @@ import { done, listOf, ok } from '../endpoint/answer-schemas.ts'
 import { session } from '../endpoint/auth.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
-import { ownPassword } from './account-fields.ts'
+import { ownPassword, ownProof } from './account-fields.ts'
 import { actedFor, organisationAnswer, organisationName } from '../endpoint/member-schemas.ts'
 import { pathId } from '../endpoint/fields.ts'
 import { logSecurity } from './security-log.ts'
@@ -107,13 +107,12 @@ export const endOrganisation = endpoint({
   },
   errors: ['invalid_request', 'forbidden', 'wrong_password', 'proof_required', 'conflict', 'overloaded'],
 }).handle(
-  ({ db, log, payments }: Pick<WebDeps, 'db' | 'log' | 'payments'>) =>
+  ({ config, db, log, payments }: Pick<WebDeps, 'config' | 'db' | 'log' | 'payments'>) =>
     async ({ auth, params, body, request }) => {
       const sender = { address: request.device().ip, known: true }
       const cancel = async (id: AccountId): Promise<void> => (payments ? cancelUnpaid(payments, id) : undefined)
-      const { userId, isFresh } = auth
-      const whose = { userId, isFresh, accountId: params.id }
-      await deleteOrganisation(db, { ...whose, ...body, sender, cancelUnpaid: cancel })
+      const whose = { userId: auth.userId, accountId: params.id, ...ownProof(config, auth, body) }
+      await deleteOrganisation(db, { ...body, ...whose, sender, cancelUnpaid: cancel })
       logSecurity(log, request, 'account_deleted', params.id)
       return { ok: true }
     },

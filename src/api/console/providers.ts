@@ -148,9 +148,10 @@ const comeBack = endpoint({
     const client = requireProvider(deps, params.provider)
     const browser = request.browser()
     const state = query.state ?? ''
-    const attempt = await spendAttempt(deps.db, { state, provider: client.id, browser })
-    if (!attempt) throw new ApiError('invalid_ticket')
-    const claims = await client.claimsOf(ctx.querystring, state)
+    const spent = await spendAttempt(deps.db, { state, provider: client.id, browser })
+    if (!spent) throw new ApiError('invalid_ticket')
+    const { attempt, begunAt } = spent
+    const claims = await client.claimsOf(ctx.querystring, state, attempt.purpose === 'proof' ? begunAt : null)
     await storePending(deps.db, { provider: client.id, browser: request.bindBrowser() }, claims, attempt)
     return DONE
   })

@@ -2,7 +2,7 @@
  * /api/auth: second factors, the second step of a login, and proofs in the middle of a session (docs/sign-in.md).
  */
 import { z } from 'zod'
-import { presentUser } from '../../shared/identity/users.ts'
+import { hasPassword, presentUser } from '../../shared/identity/users.ts'
 import { createTotpBox, factorsOf } from '../../shared/sign-in/factors.ts'
 import { addTotp, completeLogin, confirmNewTotp, proveAgain, removeTotp } from '../../shared/sign-in/second-factor.ts'
 import { siteOf } from '../../shared/sign-in/passkeys.ts'
@@ -11,6 +11,7 @@ import { done, ok, signedIn } from '../endpoint/answer-schemas.ts'
 import { anySession, freshSession, provenSession } from '../endpoint/auth.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
 import type { WebDeps } from '../deps.ts'
+import { byPasswords } from './account-fields.ts'
 import { enqueueMail } from './enqueue-mail.ts'
 import { LINK_ERRORS, fromOf, providerTerms } from './entering.ts'
 import { address } from './identities.ts'
@@ -34,7 +35,7 @@ export const showFactors = endpoint({
   auth: anySession,
   method: 'get',
   path: '/api/auth/second-factor',
-  summary: 'Show the second factors',
+  summary: 'Show the second factors, and whether you have a password',
   answers: {
     200: {
       description: 'What is asked for after the password.',
@@ -44,6 +45,7 @@ export const showFactors = endpoint({
         passkeys: z.int().meta({ description: 'How many passkeys there are.' }),
         recoveryCodes: z.int().meta({ description: 'How many recovery codes are left.' }),
         required: z.boolean().meta({ description: 'Whether this service requires a second factor of you.' }),
+        password: z.boolean().meta({ description: 'Whether you have a password that signs you in.' }),
       }),
     },
   },
@@ -51,6 +53,7 @@ export const showFactors = endpoint({
   ok: true,
   ...(await factorsOf(db, auth.userId)),
   required: await isRequiredOf(db, auth.userId, config.SECOND_FACTOR),
+  password: byPasswords(config) && (await hasPassword(db, auth.userId)),
 }))
 
 /** Begins to add an authenticator app. */
@@ -199,9 +202,10 @@ export const proveYourself = endpoint({
 }).handle((deps: CompletionDeps & Pick<WebDeps, 'providers'>) => {
   const box = createTotpBox(deps.config)
   const site = siteOf(deps.config)
+  const usesPasswords = byPasswords(deps.config)
   return async ({ auth, body, request }) => {
     if ('provider' in body) return { ok: true, url: await proveAtProvider(deps, auth, request) }
-    await proveAgain({ ...deps, box, site }, auth, body, fromOf(deps.config, request))
+    await proveAgain({ ...deps, box, site, usesPasswords }, auth, body, fromOf(deps.config, request))
     logSecurity(deps.log, request, 'proved', auth.accountId)
     return { ok: true }
   }

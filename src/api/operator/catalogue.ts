@@ -20,6 +20,7 @@ import { confirmOwner } from '../../shared/identity/password-changes.ts'
 import { hasPassword } from '../../shared/identity/users.ts'
 import type { LiveSession } from '../../shared/identity/sessions.ts'
 import { listOf, ok, time } from '../endpoint/answer-schemas.ts'
+import { byPasswords, ownProof } from '../console/account-fields.ts'
 import { catalogueChanges as changes } from './catalogue-changes.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint/endpoint.ts'
@@ -254,16 +255,16 @@ async function refusing<T>(apply: () => Promise<T>): Promise<T> {
  * @throws ApiError wrong_password, rate_limited, overloaded; proof_required of an operator without a password.
  */
 async function confirm(
-  { db, limits }: Needed,
+  { config, db, limits }: Needed,
   auth: LiveSession,
   { password, address }: { password: string | undefined; address: string },
 ): Promise<void> {
-  if (password === undefined && (await hasPassword(db, auth.userId))) {
+  if (password === undefined && byPasswords(config) && (await hasPassword(db, auth.userId))) {
     const message = 'New or changed upstreams need your password, as password.'
     throw new ApiError('wrong_password', { message, param: 'password' })
   }
   await limits.passwordChanges.take(auth.accountId)
-  await confirmOwner(db, auth.userId, { password, isFresh: auth.isFresh }, { address, known: true })
+  await confirmOwner(db, auth.userId, ownProof(config, auth, { password }), { address, known: true })
 }
 
 /**

@@ -4,12 +4,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { t } from '../language/language.ts'
-import { signIn } from '../api/endpoints.ts'
+import { beginUse, signIn, signInByPasskey } from '../api/endpoints.ts'
 import { problemOf } from '../api/client.ts'
 import type { Follows } from '../api/providers.ts'
 import { askForSignInMail, finishSignIn, signInByMail } from '../api/providers.ts'
 import { Action, Email, ErrorMessage } from '../parts/basics.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
+import { hasPasskeys, usePasskey } from '../parts/passkeys.ts'
 import { useProviders } from '../parts/providers.tsx'
 import { safeNext } from '../parts/route.ts'
 import { SecondStep } from '../parts/second-step.tsx'
@@ -90,6 +91,11 @@ function Prove({ pending, take }: ProveProps) {
   const byPassword = submits(async ({ password = '' }) =>
     take(await signIn({ email: pending?.email ?? '', password, pending: true })),
   )
+  const byPasskey = (): void =>
+    run(async () => {
+      const response = await usePasskey((await beginUse({})).options)
+      take(await signInByPasskey({ response, pending: true }))
+    })
   const byMail = submits(({ email = '' }) => mail(email.trim()))
   if (sent !== null)
     return (
@@ -123,6 +129,11 @@ function Prove({ pending, take }: ProveProps) {
         </Form>
       ) : (
         <ErrorMessage problem={problem} />
+      )}
+      {hasPasskeys() && (
+        <Action class="quiet full" busy={busy} onClick={byPasskey}>
+          {t.entrance.usePasskey}
+        </Action>
       )}
       <Action class="quiet full" busy={busy} onClick={() => run(() => mail(pending.email))}>
         {words.mailInstead}

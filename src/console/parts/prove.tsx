@@ -3,7 +3,7 @@
  */
 import { useState } from 'preact/hooks'
 import { t } from '../language/language.ts'
-import { beginUse, getFactors, prove } from '../api/endpoints.ts'
+import { beginUse, prove } from '../api/endpoints.ts'
 import { getIdentities } from '../api/providers.ts'
 import { account } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
@@ -11,16 +11,19 @@ import { wanted } from '../state/proof.ts'
 import { keepReturn } from '../state/provider-return.ts'
 import { Action } from './basics.tsx'
 import { Dialog } from './dialogs.tsx'
-import { CodeField, Form, PasswordField, Submit, Username, useSubmit } from './forms.tsx'
+import { CodeField, Form, Submit, Username, useSubmit } from './forms.tsx'
+import { OwnPassword, useFactors, useHasPassword } from './own-password.tsx'
 import { hasPasskeys, usePasskey } from './passkeys.ts'
 
 /** The dialog, while a request waits for a proof. */
 export const ProofDialog = () => (wanted.value === null ? null : <Proof end={wanted.value.end} />)
 
 function Proof({ end }: { end: (isProven: boolean) => void }) {
-  const factors = useLoad('second factors', getFactors)
+  const factors = useFactors()
   const identities = useLoad('identities', getIdentities)
-  const [byCode, setByCode] = useState(false)
+  const hasPassword = useHasPassword()
+  const [prefersCode, setPrefersCode] = useState(false)
+  const byCode = factors.data?.totp === true && (prefersCode || !hasPassword)
   const { busy, problem, run, submits } = useSubmit()
   const byPasskey = (): void =>
     run(async () => {
@@ -42,13 +45,9 @@ function Proof({ end }: { end: (isProven: boolean) => void }) {
       <p class="soft">{t.entrance.whyProve}</p>
       <Form key={byCode} problem={problem} onSubmit={submit} about={ABOUT_PROOF}>
         <Username of={account.value?.user.email} />
-        {byCode ? (
-          <CodeField />
-        ) : (
-          <PasswordField label={t.entrance.yourPassword} name="password" autoComplete="current-password" />
-        )}
-        {factors.data?.totp && (
-          <button type="button" class="quiet small" onClick={() => setByCode(!byCode)}>
+        {byCode ? <CodeField /> : <OwnPassword />}
+        {factors.data?.totp && hasPassword && (
+          <button type="button" class="quiet small" onClick={() => setPrefersCode(!byCode)}>
             {byCode ? t.entrance.usePassword : t.entrance.useCode}
           </button>
         )}
@@ -57,12 +56,14 @@ function Proof({ end }: { end: (isProven: boolean) => void }) {
             {t.entrance.usePasskey}
           </Action>
         )}
-        {(identities.data?.data.length ?? 0) > 0 && (
+        {(!hasPassword || (identities.data?.data.length ?? 0) > 0) && (
           <Action class="quiet small" busy={busy} onClick={atProvider}>
             {t.providers.again}
           </Action>
         )}
-        <Submit busy={busy} busyText={t.entrance.checking} verb={t.entrance.continue} cancel={() => end(false)} />
+        {(byCode || hasPassword) && (
+          <Submit busy={busy} busyText={t.entrance.checking} verb={t.entrance.continue} cancel={() => end(false)} />
+        )}
       </Form>
     </Dialog>
   )

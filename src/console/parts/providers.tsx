@@ -11,13 +11,15 @@ import { keepReturn } from '../state/provider-return.ts'
 /** How people can sign in; what is usual while that is not known. */
 export const useProviders = () => useLoad('providers', getProviders).data ?? { data: [], passwords: true }
 
-/** The buttons to sign in. `stay` reads whether the session lasts beyond the tab. */
-export function ProviderButtons({ stay }: { stay: (button: HTMLElement) => boolean }) {
+type ButtonsProps = { stay: (button: HTMLElement) => boolean; next?: string }
+
+/** The buttons to sign in. `stay` reads whether the session lasts beyond the tab; `next` is the page to show then. */
+export function ProviderButtons({ stay, next }: ButtonsProps) {
   const { data } = useProviders()
   const { query } = useLocation()
   const invitation = keptInvitation()?.token
   const go = (id: string, button: HTMLElement): void => {
-    keepReturn({ next: query['next'] ?? '/overview', stay: stay(button) })
+    keepReturn({ next: next ?? query['next'] ?? '/overview', stay: stay(button) })
     location.assign(`/api/auth/sign-in/${id}${invitation ? `?${new URLSearchParams({ invitation })}` : ''}`)
   }
   return (

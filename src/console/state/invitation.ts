@@ -1,5 +1,5 @@
 /**
- * The invitation that somebody follows: it rests in this tab while they sign in or register.
+ * The invitation that somebody follows: stored in this tab while they sign in or register.
  */
 const PLACE = 'tollgate.invitation'
 

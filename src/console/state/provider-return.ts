@@ -1,5 +1,5 @@
 /**
- * Where a sign-in at a provider returns to: it rests in this tab while the page is away.
+ * Where a sign-in at a provider returns to: stored in this tab while the page is away.
  */
 const PLACE = 'tollgate.provider-return'
 

@@ -34,7 +34,7 @@ export function closedSchema(schema: Fields): Fields {
   for (const [name, value] of Object.entries(given)) {
     const closed = closedPart(name, value)
     if (closed !== undefined) known[name] = closed
-    // Claude knows no objects of any names: it can only be told of them.
+    // Claude has no schema for objects with arbitrary names: the description alone can mention them.
     else if (name === 'additionalProperties' && isFields(value)) unknown[name] = value
     else if (KNOWN.has(name) || isKnownValue(name, value)) known[name] = value
     else unknown[name] = value

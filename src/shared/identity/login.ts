@@ -3,7 +3,7 @@
  * address, guesses are counted for every address, and one without an account costs the same hash.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
-import type { AccountId, PendingId, UserId } from '../platform/ids.ts'
+import type { AccountId, PendingId, SessionId, UserId } from '../platform/ids.ts'
 import { parseEmail } from '../terms/emails.ts'
 import { withHashing } from './hashing-gate.ts'
 import { verifyPassword } from './passwords.ts'
@@ -28,7 +28,7 @@ export type Credentials = {
   device: Device
   network: NetworkHash
   bind: () => string
-  pending?: { id: PendingId; link: (trx: Trx, user: UserFields) => Promise<void> } | null
+  pending?: { id: PendingId; link: (trx: Trx, user: UserFields, sessionId: SessionId) => Promise<void> } | null
 }
 
 /** A login that waits for the second factor of its user: see `tickets.ts`. */
@@ -80,7 +80,7 @@ export async function logIn(
     ? await db.transaction(async (trx) => {
         const locked = await lockUser(trx, user.id)
         const opened = await openSession(trx, opening)
-        if (opened) await pending.link(trx, locked!)
+        if (opened) await pending.link(trx, locked!, opened.sessionId)
         return opened
       })
     : await openSession(db, opening)

@@ -32,18 +32,24 @@ export async function verifyPassword(hash: string | null, password: string): Pro
   return known !== null && matches
 }
 
-/** What somebody who is signed in proves themselves with: the password; or how fresh the session is, without one. */
-export type OwnProof = { password?: string | undefined; isFresh: boolean }
+/**
+ * What somebody who is signed in proves themselves with: the password; or how fresh the session is, without one.
+ * `usesPasswords`: people sign in by passwords here; else one that is left over proves nothing.
+ */
+export type OwnProof = { password?: string | undefined; isFresh: boolean; usesPasswords: boolean }
 
 /**
  * Whether a proof is that of the user with this hash: the right password, or, of a user who has none, a sign-in or a
  * proof of the last 5 minutes. Call it within `withHashing`.
  * @throws ApiError invalid_request without a password; proof_required of a user who has none.
  */
-export async function verifyOwner(hash: string | null, { password, isFresh }: OwnProof): Promise<boolean> {
-  if (hash === NO_PASSWORD) {
+export async function verifyOwner(
+  hash: string | null,
+  { password, isFresh, usesPasswords }: OwnProof,
+): Promise<boolean> {
+  if (hash === NO_PASSWORD || !usesPasswords) {
     if (!isFresh) throw new ApiError('proof_required')
-    return true
+    return hash !== null
   }
   if (password === undefined)
     throw new ApiError('invalid_request', { message: 'password is required.', param: 'password' })

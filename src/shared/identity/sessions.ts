@@ -26,7 +26,7 @@ export type LiveSession = Membership & {
   sessionId: SessionId
   role: MemberRole
   group: string | null
-  /** They must have a second factor, and have none. */
+  /** They must have a second factor, have none, and were asked for none at a provider. */
   mustAddFactor: boolean
   /** They logged in or gave their password within the last 5 minutes. */
   isFresh: boolean
@@ -78,11 +78,15 @@ export async function openSession(
   return rowCount === 1 ? { sessionId, token } : null
 }
 
-/** Whether the user of a session lacks a second factor. Nobody is looked up where nobody must have one. */
+/**
+ * Whether the user of a session lacks a second factor, also one at the provider by which it was opened. Nobody is
+ * looked up where nobody must have one.
+ */
 const MUST_ADD_FACTOR: Record<SecondFactorPolicy, string> = {
   optional: 'false',
-  operators: `(SELECT u.role = 'admin' AND NOT u.has_second_factor FROM users u WHERE u.id = s.user_id)`,
-  all: '(SELECT NOT u.has_second_factor FROM users u WHERE u.id = s.user_id)',
+  operators: `NOT s.factor_at_provider
+    AND (SELECT u.role = 'admin' AND NOT u.has_second_factor FROM users u WHERE u.id = s.user_id)`,
+  all: 'NOT s.factor_at_provider AND (SELECT NOT u.has_second_factor FROM users u WHERE u.id = s.user_id)',
 }
 
 /**
@@ -149,6 +153,11 @@ export const noteProof = async (db: Db | Trx, id: SessionId, by: 'password' | 'c
   await db('sessions')
     .where({ id })
     .update({ [by === 'password' ? 'proved_at' : 'code_at']: db.fn.now() })
+}
+
+/** Notes that a session was opened after a second factor at a provider. */
+export const noteFactorAtProvider = async (trx: Trx, id: SessionId): Promise<void> => {
+  await trx('sessions').where({ id }).update({ factor_at_provider: true })
 }
 
 /** Ends one session of a user; false when the user has no such session. */

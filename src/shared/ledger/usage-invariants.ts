@@ -16,7 +16,7 @@ export const OF_USAGE: Record<string, string> = {
         -(CASE status WHEN 'rejected' THEN count ELSE 0 END)
       FROM calls WHERE finished_at < (SELECT folded_until FROM usage_watermark)
       UNION ALL
-      -- A record of refusals that ended anew is counted as far as it had been folded.
+      -- A record of refusals that has ended again is counted as far as it had been folded.
       SELECT account_id, date_trunc('day', accepted_at(id), 'UTC'), 0, 0, 0, 0, 0, -counted
       FROM calls WHERE finished_at >= (SELECT folded_until FROM usage_watermark) AND counted > 0
     ) days

@@ -36,17 +36,19 @@ export async function beginAttempt(db: Db, provider: string, browser: string, ai
 
 type AttemptRow = { purpose: Pending['purpose']; session_id: SessionId | null; invitation_hash: Buffer | null }
 
-/** Spends a state; null if it is none of this browser and provider. */
+/** Spends a state; null if it is none of this browser and provider. `begunAt`: when it was stored. */
 export async function spendAttempt(
   db: Db,
   { state, provider, browser }: { state: string; provider: string; browser: string },
-): Promise<AttemptRow | null> {
+): Promise<{ attempt: AttemptRow; begunAt: Date } | null> {
   const [spent] = await db('provider_attempts')
     .where({ state_hash: hashOf(state), browser_hash: hashOf(browser), provider })
     .where('expires_at', '>', db.fn.now())
     .delete()
-    .returning<AttemptRow[]>(['purpose', 'session_id', 'invitation_hash'])
-  return spent ?? null
+    .returning<(AttemptRow & { expires_at: Date })[]>(['purpose', 'session_id', 'invitation_hash', 'expires_at'])
+  if (!spent) return null
+  const { expires_at: expiresAt, ...attempt } = spent
+  return { attempt, begunAt: new Date(expiresAt.getTime() - LIFE_MINUTES * 60_000) }
 }
 
 /** A pending identity. `isVerified`: its issuer has verified the address. `mailedTo`: what a mail is to prove. */

@@ -25,7 +25,7 @@ export async function signInAdvice(
   const lost = await countOfOtherHosts(db, site)
   return [
     ...(config.PASSWORDS === 'off' && config.SIGNIN_PROVIDERS === undefined
-      ? ['PASSWORDS is off and there is no SIGNIN_PROVIDERS: only passkeys and admin login-link let people in.']
+      ? ['PASSWORDS is off and there is no SIGNIN_PROVIDERS: only passkeys and admin login-link sign people in.']
       : []),
     ...(lost > 0
       ? [`${lost} passkeys belong to another host than ${site.host}, that of BASE_URL: they sign nobody in.`]

@@ -24,15 +24,16 @@ export type Claims = {
 /** A provider that can be asked. */
 export type ProviderClient = Provider & {
   /**
-   * Where a browser goes to sign in. `again`: also one that the provider knows already.
+   * Where a browser goes to sign in. `again`: the provider is asked to have its user sign in, not to recognise them.
    * @throws ApiError service_unavailable while the provider is down.
    */
   addressFor: (state: string, options?: { again?: boolean }) => Promise<URL>
   /**
-   * Who came back with this query. The state must have been spent.
+   * Who came back with this query. The state must have been spent. `since`: they must have signed in there after this
+   * moment, if the provider reports when they did.
    * @throws ApiError service_unavailable; invalid_credentials if the provider refused, or its answer is not right.
    */
-  claimsOf: (query: string, state: string) => Promise<Claims>
+  claimsOf: (query: string, state: string, since: Date | null) => Promise<Claims>
   /** Asks for what the provider publishes of itself. @throws whatever is wrong with it. */
   probe: () => Promise<void>
 }
@@ -45,6 +46,10 @@ const DISCOVERED_MS = 3_600_000
 const MAX_BYTES = 262_144
 /** Control characters and halves of characters are none of a name, and cannot be stored as they are. */
 const SUBJECT = /^[^\p{Cc}\p{Cs}]{1,255}$/u
+/** How far the clock of a provider may be behind ours. */
+const SKEW_SECONDS = 60
+/** Refuses `prompt=login`, as GitHub does not know it: there the user at least chooses their account. */
+const GOOGLE = 'https://accounts.google.com/'
 
 /** Makes the clients of all providers. */
 export const createProviderClients = (
@@ -72,16 +77,16 @@ function createClient({ APP_SECRET, BASE_URL }: Pick<Config, 'APP_SECRET' | 'BAS
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
         ...(provider.github === null && { nonce }),
-        ...(again && { prompt: 'login' }),
+        ...(again && againAt(provider)),
       })
     },
-    claimsOf: (query, state) =>
+    claimsOf: (query, state, since) =>
       unlessDown(provider, async () => {
         const { verifier, nonce } = secretsOf(state)
         const checks = { expectedState: state, pkceCodeVerifier: verifier }
         const url = new URL(`${callback}?${query}`)
         return provider.github === null
-          ? askOidc(provider, await reach(), url, { ...checks, expectedNonce: nonce })
+          ? askOidc(provider, await reach(), url, { ...checks, expectedNonce: nonce, since })
           : askGitHub(provider, provider.github, await reach(), url, checks)
       }),
     probe: async () => {
@@ -90,6 +95,10 @@ function createClient({ APP_SECRET, BASE_URL }: Pick<Config, 'APP_SECRET' | 'BAS
   }
   return client
 }
+
+/** How a provider is asked for a new sign-in. By OpenID Connect, `max_age` obliges it to report when that was. */
+const againAt = ({ github, issuer }: Provider): Record<string, string> =>
+  github !== null || issuer === GOOGLE ? { prompt: 'select_account' } : { prompt: 'login', max_age: '0' }
 
 /** What a browser must not know of its own attempt follows from its state, so that nothing of it is stored. */
 function secretsUnder(appSecret: string): (state: string) => { verifier: string; nonce: string } {
@@ -147,11 +156,20 @@ const boundedFetch: oidc.CustomFetch = async (url, options) => {
   return new Response(body, { status: answer.status, headers: answer.headers })
 }
 
-type Checks = { expectedState: string; pkceCodeVerifier: string; expectedNonce?: string }
+type Checks = { expectedState: string; pkceCodeVerifier: string }
+type OidcChecks = Checks & { expectedNonce: string; since: Date | null }
 
-async function askOidc(provider: Provider, configuration: oidc.Configuration, url: URL, checks: Checks) {
+async function askOidc(
+  provider: Provider,
+  configuration: oidc.Configuration,
+  url: URL,
+  { since, ...checks }: OidcChecks,
+): Promise<Claims> {
   const tokens = await oidc.authorizationCodeGrant(configuration, url, { ...checks, idTokenExpected: true })
   const token = tokens.claims()!
+  const { auth_time: signedInAt = Infinity } = token
+  if (since && signedInAt < since.getTime() / 1000 - SKEW_SECONDS)
+    throw new ApiError('invalid_credentials', { message: `${provider.label} did not ask you to sign in again.` })
   const more =
     token['email'] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
       ? await oidc.fetchUserInfo(configuration, tokens.access_token, token.sub)

@@ -113,25 +113,29 @@ async function takeIn(
 ): Promise<UserFields | null> {
   requireDomain(provider, email)
   const found = await findUserByEmail(trx, email)
-  if (!found) return makeUser(trx, provider, { pending, email }, terms)
-  const user = await lockUser(trx, found.id)
-  if (user?.email !== email) throw new ApiError('conflict')
-  if (user.email_verified_at !== null) return isProved ? user : null
+  const user = found && (await lockUser(trx, found.id))
+  if (found && user?.email !== email) throw new ApiError('conflict')
+  if (user?.email_verified_at) return isProved ? user : null
+  await requireRegistration(trx, provider, { pending, email })
+  if (!user) return makeUser(trx, email, terms)
   await takeOver(trx, user, terms)
   return lockUser(trx, user.id)
 }
 
-async function makeUser(
+/** @throws ApiError forbidden to whom a provider makes no account. */
+async function requireRegistration(
   trx: Trx,
   { register, label }: Provider,
   { pending: { invitationHash }, email }: Pick<Address, 'pending' | 'email'>,
-  terms: SignupTerms,
-): Promise<UserFields | null> {
+): Promise<void> {
   const mayRegister =
     register === 'open' ||
     (register === 'invited' && invitationHash !== null && (await isInvited(trx, invitationHash, email)))
   if (!mayRegister)
     throw new ApiError('forbidden', { message: `${label} makes no accounts here: ask for an invitation.` })
+}
+
+async function makeUser(trx: Trx, email: string, terms: SignupTerms): Promise<UserFields | null> {
   const ids = { id: newId('user'), accountId: newId('account') }
   const made = await createUser(trx, { ...ids, email, passwordHash: NO_PASSWORD })
   if (!made) throw new ApiError('conflict')
@@ -165,7 +169,7 @@ async function enter(
     return { ticket: ticket!, user: (await findUser(trx, user.id))!, mailIds: [] }
   }
   const session = await openPassed(trx, user, from)
-  return { ...session, mailIds: pendingId ? await settle(trx, user, pendingId, terms) : [] }
+  return { ...session, mailIds: pendingId ? await settle(trx, user, { ...session, pendingId }, terms) : [] }
 }
 
 /**

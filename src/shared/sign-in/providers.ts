@@ -29,8 +29,8 @@ export type Provider = {
 
 const GITHUB = 'https://github.com'
 
-/** Issuers of Microsoft that stand for any tenant: whoever makes a tenant chooses what its users are called. */
-const ANY_TENANT = /^https:\/\/login\.microsoftonline\.com\/(common|organizations)(\/|$)/
+/** Issuers of Microsoft that stand for any tenant: the owner of a tenant chooses the addresses of its users. */
+const ANY_TENANT = /^https:\/\/login\.microsoftonline\.com\/(common|organizations)(\/|$)/i
 
 const line = (most: number) =>
   z
@@ -43,6 +43,7 @@ const httpAddress = z
   .string()
   .max(500)
   .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an https address')
+  .refine((text) => !/[?#@]/.test(text), 'must be an address without a user, a query and a fragment')
 
 const entry = z
   .strictObject({
@@ -74,6 +75,10 @@ const entry = z
   .refine(({ issuer, github }) => (issuer === undefined) !== (github === undefined), {
     path: ['issuer'],
     message: 'must be there, or github, and not both',
+  })
+  .refine(({ issuer, scopes }) => issuer === undefined || scopes === undefined || scopes.includes('openid'), {
+    path: ['scopes'],
+    message: 'must include openid',
   })
 
 const file = z

@@ -6,6 +6,7 @@ import type { Operator } from '../action-log/actions.ts'
 import type { Guesses, NetworkHash } from '../identity/login.ts'
 import { isLoginNetwork, rememberNetwork } from '../identity/login.ts'
 import { confirmOwner } from '../identity/password-changes.ts'
+import type { OwnProof } from '../identity/passwords.ts'
 import type { Device, OpenedSession } from '../identity/sessions.ts'
 import { endSessions, noteProof, openSession } from '../identity/sessions.ts'
 import type { SentTicket } from '../identity/tickets.ts'
@@ -164,7 +165,7 @@ const tryStep = (
     }
     const pendingId = await spendTicket(trx, sent)
     const opened = await openPassed(trx, user, { device, network })
-    const mailIds = pendingId ? await settle(trx, user, pendingId, terms) : []
+    const mailIds = pendingId ? await settle(trx, user, { ...opened, pendingId }, terms) : []
     if ('recoveryCode' in step) mailIds.push(await note(trx, 'recovery_code_used', user))
     return { ...opened, mailIds }
   })
@@ -219,7 +220,7 @@ export async function signInByPasskey(
     const user = await lockUser(trx, signed.userId)
     if (!user || !(await acceptPasskey(trx, user, signed))) return null
     const session = await openPassed(trx, user, from)
-    return { ...session, mailIds: pendingId ? await settle(trx, user, pendingId, deps.terms) : [] }
+    return { ...session, mailIds: pendingId ? await settle(trx, user, { ...session, pendingId }, deps.terms) : [] }
   })
   if (!opened) throw wrongPasskey()
   return opened
@@ -230,13 +231,19 @@ export type Proof = { password: string } | { code: string } | { passkey: UsedPas
 
 /**
  * Notes that the user of a session has proved themselves again.
- * @throws ApiError wrong_password; proof_required for the password of a user who has none; invalid_credentials for a
- * wrong code or passkey; overloaded; rate_limited.
+ * @throws ApiError wrong_password; proof_required for a password that signs nobody in; invalid_credentials for a wrong
+ * code or passkey; overloaded; rate_limited.
  */
-export async function proveAgain(deps: Deps, { userId, sessionId }: Whose, proof: Proof, from: From): Promise<void> {
-  const { db, box } = deps
+export async function proveAgain(
+  deps: Deps & Pick<OwnProof, 'usesPasswords'>,
+  { userId, sessionId }: Whose,
+  proof: Proof,
+  from: From,
+): Promise<void> {
+  const { db, box, usesPasswords } = deps
   if ('password' in proof) {
-    await confirmOwner(db, userId, { ...proof, isFresh: false }, { address: from.device.ip, known: true })
+    const own = { ...proof, isFresh: false, usesPasswords }
+    await confirmOwner(db, userId, own, { address: from.device.ip, known: true })
     return noteProof(db, sessionId, 'password')
   }
   if ('passkey' in proof) {

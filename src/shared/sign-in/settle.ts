@@ -4,21 +4,32 @@
  */
 import { joinBy } from '../identity/invitations.ts'
 import type { SignupTerms } from '../identity/signup-credits.ts'
+import { noteFactorAtProvider } from '../identity/sessions.ts'
 import type { UserFields } from '../identity/users.ts'
 import { ApiError } from '../platform/errors.ts'
-import type { MailId, PendingId } from '../platform/ids.ts'
+import type { MailId, PendingId, SessionId } from '../platform/ids.ts'
 import type { Trx } from '../platform/postgres/db.ts'
 import { holderOf, linkIdentity, noteIdentity } from './identities.ts'
 import { takePending } from './pending.ts'
 
+/** A pending identity, and the session that was just opened. */
+export type Settled = { pendingId: PendingId; sessionId: SessionId }
+
 /**
  * Links a pending identity to a user, whose row is locked, and accepts the invitation that it came with. One that is
- * gone links nothing. @returns mails, to be enqueued.
+ * gone links nothing. If its provider has asked for a second factor, the session notes that. @returns mails, to be
+ * enqueued.
  * @throws ApiError identity_taken; forbidden if its verified address is another one than the user's.
  */
-export async function settle(trx: Trx, user: UserFields, id: PendingId, terms: SignupTerms): Promise<MailId[]> {
-  const pending = await takePending(trx, id)
+export async function settle(
+  trx: Trx,
+  user: UserFields,
+  { pendingId, sessionId }: Settled,
+  terms: SignupTerms,
+): Promise<MailId[]> {
+  const pending = await takePending(trx, pendingId)
   if (!pending) return []
+  if (pending.hasPassedFactor) await noteFactorAtProvider(trx, sessionId)
   const mailIds: MailId[] = []
   if ((await holderOf(trx, pending)) === user.id) await noteIdentity(trx, pending)
   else {

@@ -1,22 +1,26 @@
 import { expect } from 'chai'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { startTestWeb } from '../../../scripts/harness/harness.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { get } from '../../../scripts/harness/http.ts'
 import { COMMANDS } from '../../../src/admin/commands.ts'
 import { invite } from '../../../src/shared/identity/invitations.ts'
 import { createTokenMint } from '../../../src/shared/identity/one-time-tokens.ts'
+import { hashPassword } from '../../../src/shared/identity/passwords.ts'
 import { findUserByEmail } from '../../../src/shared/identity/users.ts'
 import type { MailId } from '../../../src/shared/platform/ids.ts'
 import { anOrganisation } from '../../../scripts/harness/factories.ts'
-import { PASSWORD, anEmail } from '../../support/console.ts'
+import { PASSWORD, aPerson, anEmail } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
 import { addPasskey } from './support/authenticator.ts'
 import type { Who, startGitHub } from './support/provider.ts'
-import { providerSettings, signInThere } from './support/provider.ts'
+import { aBrowser, providerSettings, signInThere } from './support/provider.ts'
 import { CALLBACK, atProviders, kindOf, shown } from './support/at-providers.ts'
 
 describe('providers as they are configured', () => {
   const at = atProviders()
-  const { newBrowser, identitiesOf, someone, asker, start } = at
+  const { newBrowser, identitiesOf, someone, asker, mailedToken, start } = at
   let web: TestConsole
   let off: TestConsole
   let github: Awaited<ReturnType<typeof startGitHub>>
@@ -46,6 +50,9 @@ describe('providers as they are configured', () => {
     expect(shown(await come('domain', anEmail()))).to.deep.equal([403, 'forbidden'])
     expect(shown(await come('domain', 'x@sub.acme.example'))).to.deep.equal([403, 'forbidden'])
     expect(kindOf(await come('domain', `a${process.pid}@acme.example`))).to.equal('session')
+    const unverified = await aPerson(web)
+    expect(shown(await come('never', unverified.email))).to.deep.equal([403, 'forbidden'])
+    expect((await web.get('/api/auth/me', unverified.token)).status).to.equal(200)
     const existing = await someone()
     expect(kindOf(await come('never', existing.email))).to.equal('pending')
     const browser = newBrowser()
@@ -53,6 +60,36 @@ describe('providers as they are configured', () => {
     const login = { email: existing.email, password: PASSWORD, pending: true }
     expect(shown(await browser.ask('POST', '/api/auth/login', login))).to.deep.equal([403, 'forbidden'])
     expect(await identitiesOf(existing.email)).to.deep.equal([])
+    const moves = { subject: 'moves', email: `b${process.pid}@acme.example`, verified: true }
+    await newBrowser().through(moves, 'domain')
+    expect(kindOf(await newBrowser().through({ ...moves, email: anEmail() }, 'domain')), 'once in').to.equal('session')
+  })
+
+  it('asks for no other factor after one at the provider, in that session (swift-paperless #50)', async () => {
+    const strict = await startTestWeb({ ...web.config, SECOND_FACTOR: 'all' })
+    const may = async ({ json }: Reply) => (await get(`${strict.url}/api/keys`, json.token as string)).status
+    const come = (who: Who, provider?: string) => aBrowser(strict.url).through(who, provider)
+    try {
+      const who = { subject: 'strict', email: anEmail(), verified: true }
+      expect(await may(await come(who)), 'a new user').to.equal(403)
+      expect(await may(await come({ ...who, mfa: true })), 'a factor there').to.equal(200)
+      expect(await may(await come(who, 'trusted')), 'a trusted provider').to.equal(200)
+      expect(await may(await come(who)), 'none there').to.equal(403)
+
+      const { email } = await someone()
+      const browser = aBrowser(strict.url)
+      await browser.through({ subject: 'strictly by mail', mfa: true })
+      await browser.ask('POST', '/api/auth/sign-in/email', { email })
+      const token = await mailedToken(email)
+      expect(await may(await browser.ask('POST', '/api/auth/sign-in/mail', { token })), 'by mail').to.equal(200)
+      await browser.through({ subject: 'strictly by password', mfa: true })
+      const login = { email, password: PASSWORD }
+      const linked = await browser.ask('POST', '/api/auth/login', { ...login, pending: true })
+      expect(await may(linked), 'by password').to.equal(200)
+      expect(await may(await browser.ask('POST', '/api/auth/login', login)), 'a password alone').to.equal(403)
+    } finally {
+      await strict.stop()
+    }
   })
 
   it('connects accounts from a fresh session, lists them, and never disconnects the last way in', async () => {
@@ -91,12 +128,23 @@ describe('providers as they are configured', () => {
         shown(await me(method, path, method === 'POST' ? { email: person.email } : undefined)),
         path,
       ).to.deep.equal([403, 'proof_required'])
-    const prove = async (who: Who) => {
+    const beginProof = async () => {
       const { url } = (await me('POST', '/api/auth/proof', { provider: true })).json
-      expect(new URL(url as string).searchParams.get('prompt')).to.equal('login')
-      await browser.back(await signInThere(url as string, who))
+      const sent = Object.fromEntries(new URL(url as string).searchParams)
+      expect(sent).to.include({ prompt: 'login', max_age: '0' })
+      return url as string
+    }
+    const prove = async (who: Who) => {
+      await browser.back(await signInThere(await beginProof(), who))
       return browser.finish()
     }
+    const before = await beginProof()
+    // As if the proof had been asked for after the sign-in there.
+    await web.db('provider_attempts').update({ expires_at: web.db.raw(`expires_at + interval '2 minutes'`) })
+    expect(shown(await browser.back(await signInThere(before, { subject }))), 'an old sign-in').to.deep.equal([
+      401,
+      'invalid_credentials',
+    ])
     expect(shown(await prove({ subject: 'somebody else' }))).to.deep.equal([401, 'invalid_credentials'])
     expect(shown(await remove())).to.deep.equal([403, 'proof_required'])
     expect((await prove({ subject })).json).to.deep.equal({ ok: true, done: 'proved' })
@@ -116,6 +164,13 @@ describe('providers as they are configured', () => {
     expect((await come('first')).json.user).to.include({ email: 'gh-1@example.com', emailVerified: true })
     expect(await identitiesOf('gh-1@example.com')).to.deep.equal(['1'])
     expect((await come('second')).json).to.deep.equal({ ok: true, needs: 'email' })
+    const { json } = await come('first')
+    const browser = newBrowser()
+    const asked = await browser.ask('POST', '/api/auth/proof', { provider: true }, { key: json.token as string })
+    const there = new URL(asked.json.url as string).searchParams
+    expect(there.get('prompt')).to.equal('select_account')
+    await browser.back(new URL(`${CALLBACK}/github?code=first&state=${there.get('state')}`))
+    expect((await browser.finish()).json, 'a proof without a time').to.deep.equal({ ok: true, done: 'proved' })
     for (const form of github.asked)
       expect([form.get('code_verifier')?.length, form.get('redirect_uri')]).to.deep.equal([43, `${CALLBACK}/github`])
   })
@@ -141,7 +196,7 @@ describe('providers as they are configured', () => {
     }
   })
 
-  it('is the only way with PASSWORDS=off, but for a link of an operator, once', async () => {
+  it('is the only way with PASSWORDS=off, but for a link of an operator, once (sub2api #7227)', async () => {
     expect((await off.get('/api/auth/providers')).json).to.deep.equal({
       ok: true,
       data: [{ id: 'off', label: 'Local' }],
@@ -155,6 +210,27 @@ describe('providers as they are configured', () => {
     const { link } = (await command.run(off.db, [email], {})).json as { link: string }
     const token = new URL(link).hash.replace('#token=', '')
     const spend = () => off.post('/api/auth/sign-in/mail', { token })
-    expect((await Promise.all([spend(), spend()])).map(kindOf).toSorted()).to.deep.equal(['invalid_token', 'session'])
+    const spent = await Promise.all([spend(), spend()])
+    expect(spent.map(kindOf).toSorted()).to.deep.equal(['invalid_token', 'session'])
+
+    // A password from before counts for nothing: the sign-in of the last 5 minutes is the proof.
+    await off
+      .db('users')
+      .where({ email })
+      .update({ password_hash: await hashPassword(PASSWORD) })
+    const me = (path: string, body: object) =>
+      off.post(path, body, spent.find(({ json }) => json.token)!.json.token as string)
+    expect(shown(await me('/api/auth/password', { currentPassword: PASSWORD, password: PASSWORD }))[0]).to.equal(404)
+    expect((await me('/api/email/change', { email: anEmail() })).status).to.equal(200)
+    const old = off.db.raw(`now() - interval '6 minutes'`)
+    await off.db('sessions').update({ created_at: old, expires_at: off.db.raw(`now() + interval '1 hour'`) })
+    for (const [path, body] of [
+      ['/api/auth/proof', { password: PASSWORD }],
+      ['/api/email/change', { email: anEmail(), password: PASSWORD }],
+      ['/api/auth/delete', { email, password: PASSWORD, giveUpCredits: true }],
+    ] as const)
+      expect(shown(await me(path, body)), path).to.deep.equal([403, 'proof_required'])
+    await off.db('sessions').update({ proved_at: off.db.fn.now() })
+    expect((await me('/api/auth/delete', { email, giveUpCredits: true })).status).to.equal(200)
   })
 })

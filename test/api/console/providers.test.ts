@@ -1,8 +1,6 @@
 import { expect } from 'chai'
 import type { TestWeb } from '../../../scripts/harness/harness.ts'
-import type { Reply } from '../../../scripts/harness/http.ts'
 import { get } from '../../../scripts/harness/http.ts'
-import { COMMANDS } from '../../../src/admin/commands.ts'
 import { findUserByEmail } from '../../../src/shared/identity/users.ts'
 import { PASSWORD, aPerson, anEmail } from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
@@ -53,7 +51,7 @@ describe('signing in at a provider', () => {
     for (const secret of [sent.state!, sent.nonce!]) expect(stored).not.to.contain(secret)
   })
 
-  it('takes a state once, in its browser, at its provider, in time (agentcore #903, stonyx-oauth #36)', async () => {
+  it('takes a state once, in its browser, in time (agentcore #903, stonyx-oauth #36, lion-reader #1263)', async () => {
     const browser = newBrowser()
     const there = await signInThere(await browser.begin(), { email: anEmail(), verified: true })
     const refused = [401, 'invalid_ticket']
@@ -177,68 +175,16 @@ describe('signing in at a provider', () => {
     expect((await web.get('/api/auth/second-factor', json.token as string)).json).to.include({ passkeys: 0 })
   })
 
-  it('needs the second factor at every entry, but where the provider has asked for one (ovumcy PR 705)', async () => {
-    const guarded = async () => {
-      const person = await someone()
-      const { app } = await addApp(asker(person.token))
-      await web.db('totp_secrets').update({ last_step: 0 })
-      return { ...person, app }
-    }
-    const link = async ({ email }: Person) => {
-      const command = COMMANDS.find(({ usage }) => usage.startsWith('login-link'))!
-      return new URL(((await command.run(web.db, [email], {})).json as { link: string }).link).hash.slice(7)
-    }
-    type Guarded = Awaited<ReturnType<typeof guarded>>
-    const first = async (person: Guarded, more: Who, provider?: string) => {
-      const browser = newBrowser()
-      await browser.through({ subject: `guarded ${person.email}`, email: person.email, ...more }, provider)
-      return browser
-    }
-    const byPassword = async (person: Guarded, more: Who, provider?: string) =>
-      (await first(person, { verified: true, ...more }, provider)).ask('POST', '/api/auth/login', {
-        email: person.email,
-        password: PASSWORD,
-        pending: true,
-      })
-    const byMail = async (person: Guarded, more: Who, provider?: string) => {
-      const browser = await first(person, more, provider)
-      await browser.ask('POST', '/api/auth/sign-in/email', { email: person.email })
-      return browser.ask('POST', '/api/auth/sign-in/mail', { token: await mailedToken(person.email) })
-    }
-    const issuerOfLocal = () => at.issuer()
-    const linked = async (person: Guarded, more: Who, provider?: string) => {
-      const user = (await findUserByEmail(web.db, person.email))!
-      const row = { id: crypto.randomUUID(), user_id: user.id, subject: `guarded ${person.email}` }
-      await web.db('identities').insert({ ...row, issuer: new URL(issuerOfLocal()).href })
-      return newBrowser().through({ subject: row.subject, ...more }, provider)
-    }
-    const ENTRIES: [string, 'ticket' | 'session', (person: Guarded) => Promise<Reply>][] = [
-      ['a password that links', 'ticket', (person) => byPassword(person, {})],
-      ['a password that links, after a factor there', 'ticket', (person) => byPassword(person, { mfa: true })],
-      ['a mail that links', 'ticket', (person) => byMail(person, {})],
-      ['a mail that links, after a factor there', 'ticket', (person) => byMail(person, { mfa: true })],
-      ['a mail that links, of a trusted provider', 'ticket', (person) => byMail(person, {}, 'trusted')],
-      ['a linked identity', 'ticket', (person) => linked(person, {})],
-      ['a linked identity, after a factor there', 'session', (person) => linked(person, { mfa: true })],
-      ['a linked identity of a trusted provider', 'session', (person) => linked(person, {}, 'trusted')],
-      [
-        'a link of an operator',
-        'ticket',
-        async (person) => web.post('/api/auth/sign-in/mail', { token: await link(person) }),
-      ],
-    ]
-    for (const [name, due, go] of ENTRIES) expect(kindOf(await go(await guarded())), name).to.equal(due)
-
-    const person = await guarded()
-    const browser = await first(person, { verified: true })
-    const half = await browser.ask('POST', '/api/auth/login', {
-      email: person.email,
-      password: PASSWORD,
-      pending: true,
-    })
-    expect(await identitiesOf(person.email), 'before the second step').to.deep.equal([])
-    const step = { ticket: half.json.ticket, code: person.app() }
+  it('connects an account after the second step alone', async () => {
+    const person = await someone()
+    const { app } = await addApp(asker(person.token))
+    const browser = newBrowser()
+    await browser.through({ subject: `guarded ${person.email}`, email: person.email, verified: true })
+    const { email } = person
+    const half = await browser.ask('POST', '/api/auth/login', { email, password: PASSWORD, pending: true })
+    expect(await identitiesOf(email), 'before the second step').to.deep.equal([])
+    const step = { ticket: half.json.ticket, code: app(1) }
     expect(kindOf(await browser.ask('POST', '/api/auth/second-factor', step))).to.equal('session')
-    expect(await identitiesOf(person.email)).to.deep.equal([`guarded ${person.email}`])
+    expect(await identitiesOf(email)).to.deep.equal([`guarded ${email}`])
   })
 })

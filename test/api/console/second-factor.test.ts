@@ -7,15 +7,12 @@ import { createTotpBox, resealTotpSecrets } from '../../../src/shared/sign-in/fa
 import { deleteExpiredTickets } from '../../../src/shared/identity/tickets.ts'
 import { ownerOf } from '../../../src/shared/identity/members.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
-import type { MailId, UserId } from '../../../src/shared/platform/ids.ts'
-import { createTokenMint, issueToken } from '../../../src/shared/identity/one-time-tokens.ts'
-import type { LinkKind } from '../../../src/shared/identity/one-time-tokens.ts'
+import type { UserId } from '../../../src/shared/platform/ids.ts'
 import type { Settings, TestWeb } from '../../../scripts/harness/harness.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { PASSWORD, aPerson, consoleConfig, startConsole } from '../../support/console.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
+import type { TestConsole } from '../../support/console.ts'
 import { addApp, cookieOf } from './support/app.ts'
-import { addPasskey } from './support/authenticator.ts'
 
 const start = async (settings: Settings = {}): Promise<TestConsole> =>
   startConsole(await consoleConfig({ TRUST_PROXY: '1', LOGIN_RATE_LIMIT: '1000', ...settings }))
@@ -146,6 +143,7 @@ describe('the second factor', () => {
       passkeys: 0,
       recoveryCodes: 9,
       required: false,
+      password: true,
     })
     expect(shown(await (await aTicket(email)).pass({ recoveryCode: code }))).to.deep.equal([401, 'invalid_credentials'])
     expect(await mailsOf(userId)).to.deep.equal(['totp_added', 'recovery_code_used'])
@@ -226,67 +224,6 @@ describe('the second factor', () => {
     expect(await resealTotpSecrets(web.db, box)).to.be.at.least(1)
     expect(createTotpBox({ APP_SECRET: now }).open(userId, await sealed())).to.deep.equal(secret)
     await resealTotpSecrets(web.db, createTotpBox({ APP_SECRET: web.config.APP_SECRET, APP_SECRET_PREVIOUS: now }))
-  })
-
-  it('is needed by every way to a session, of each user who has one, and of nobody else', async () => {
-    const mailed = async (email: string, kind: LinkKind) => {
-      const { id } = await web
-        .db('mails')
-        .where({ recipient: email, kind })
-        .orderBy('id', 'desc')
-        .first<{ id: MailId }>('id')
-      const userId = (await web.db('users').where({ email }).first<{ id: UserId }>('id')).id
-      const token = createTokenMint(web.config.APP_SECRET)(kind, id)
-      await web.db.transaction((trx) => issueToken(trx, { mailId: id, userId, purpose: kind, token }))
-      return token
-    }
-    // Of an address that was never verified, a reset ends all factors: somebody else may have set them up.
-    const reset = async (email: string) => {
-      await web.db('users').where({ email }).update({ email_verified_at: web.db.fn.now() })
-      await web.post('/api/email/forgot', { email })
-      return web.post('/api/email/reset', { token: await mailed(email, 'reset'), password: PASSWORD })
-    }
-    // Every entry point: whether its answer is a session, for a user without and with each factor.
-    const ENTRIES: [string, boolean, (person: Person) => Promise<Reply>][] = [
-      ['a login', true, ({ email }) => login(email)],
-      ['a login from elsewhere', true, ({ email }) => login(email, elsewhere())],
-      ['a registration again', false, ({ email }) => web.post('/api/auth/register', { email, password: PASSWORD })],
-      [
-        'a verification link',
-        false,
-        async ({ email }) => web.post('/api/email/verify', { token: await mailed(email, 'verification') }),
-      ],
-      ['a reset link', false, ({ email }) => reset(email)],
-      ['a login after a reset', true, async ({ email }) => reset(email).then(() => login(email))],
-    ]
-    const aPersonWho = (act: (me: ReturnType<typeof asker>) => Promise<unknown>) => async () => {
-      const person = await aPerson(web)
-      await act(asker(person.token))
-      return person
-    }
-    const FACTORS: [string, () => Promise<Person>, string[] | null][] = [
-      ['none', () => aPerson(web), null],
-      ['an app', aGuarded, ['totp', 'recovery']],
-      ['a passkey', aPersonWho(addPasskey), ['passkey', 'recovery']],
-      [
-        'an app without recovery codes',
-        async () => {
-          const guarded = await aGuarded()
-          await web.db('recovery_codes').where({ user_id: guarded.userId }).delete()
-          return guarded
-        },
-        ['totp'],
-      ],
-      ['an app that is not confirmed', aPersonWho((me) => me('POST', '/api/auth/totp', {})), null],
-    ]
-    for (const [factor, make, asked] of FACTORS)
-      for (const [entry, opens, go] of ENTRIES) {
-        const { json } = await go(await make())
-        const seen = [typeof json.token, json.secondFactor ?? null, typeof json.ticket]
-        const due =
-          opens && asked ? ['undefined', asked, 'string'] : [opens ? 'string' : 'undefined', null, 'undefined']
-        expect(seen, `${entry} with ${factor}`).to.deep.equal(due)
-      }
   })
 })
 

@@ -1,9 +1,11 @@
 import { expect } from 'chai'
 import { ApiError } from '../../../src/shared/platform/errors.ts'
 import {
+  NO_PASSWORD,
   checkNewPassword,
   hashPassword,
   newPasswordFault,
+  verifyOwner,
   verifyPassword,
 } from '../../../src/shared/identity/passwords.ts'
 
@@ -19,6 +21,21 @@ describe('passwords', () => {
     expect(await verifyPassword(hash, 'correct horse 1')).to.equal(true)
     expect(await verifyPassword(hash, 'correct horse 2')).to.equal(false)
     expect(await verifyPassword(null, 'the password of nobody')).to.equal(false)
+  })
+
+  it('prove their user; without one that signs in, a fresh session does', async () => {
+    const hash = await hashPassword('correct horse 1')
+    const proof = { password: 'correct horse 1', isFresh: false, usesPasswords: true }
+    const REFUSED = [
+      [hash, { ...proof, password: undefined, isFresh: true }, 'invalid_request'],
+      [NO_PASSWORD, proof, 'proof_required'],
+      [hash, { ...proof, usesPasswords: false }, 'proof_required'],
+    ] as const
+    for (const [stored, given, code] of REFUSED)
+      expect(await verifyOwner(stored, given).catch((error: ApiError) => error.code)).to.equal(code)
+    const fresh = { isFresh: true, usesPasswords: false }
+    const verdicts = [verifyOwner(hash, proof), verifyOwner(hash, fresh), verifyOwner(null, fresh)]
+    expect(await Promise.all(verdicts)).to.deep.equal([true, true, false])
   })
 
   it('are the same from every keyboard: letters with their marks, Hangul, digits and spaces of any width', async () => {

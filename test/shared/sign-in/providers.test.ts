@@ -39,10 +39,14 @@ describe('the file of providers', () => {
       [[{ ...GOOGLE, register: 'all' }], /\[0\]\.register must be one of/],
       [[{ ...GOOGLE, trustEmail: true }], /\[0\] has an unknown field: trustEmail\.$/],
       [[{ ...GOOGLE, github: true }], /\[0\]\.issuer must be there, or github, and not both\.$/],
+      [[{ ...GOOGLE, issuer: 'https://a@b.example' }], /\[0\]\.issuer must be an address without a user/],
+      [[{ ...GOOGLE, issuer: 'https://b.example/?x' }], /\[0\]\.issuer must be an address without a user/],
+      [[{ ...GOOGLE, scopes: ['email'] }], /\[0\]\.scopes must include openid\.$/],
       [[{ ...GOOGLE, clientSecretEnv: 'NONE' }], /\[0\]\.clientSecretEnv names NONE, which is not set/],
       [[{ ...GOOGLE, issuer: 'http://example.com' }], /\[0\]\.issuer must be an https address\.$/],
       [[{ ...GOOGLE, issuer: 'http://127.0.0.1:9' }], /\[0\]\.issuer must be an https address\.$/, 'production'],
-      ...['common', 'organizations/v2.0'].map((path): [unknown, RegExp] => [
+      // Anybody can have a tenant of Microsoft (nOAuth).
+      ...['common', 'Organizations/v2.0'].map((path): [unknown, RegExp] => [
         [{ ...GOOGLE, issuer: `https://login.microsoftonline.com/${path}` }],
         /\[0\]\.issuer must be that of one tenant\.$/,
       ]),

@@ -8,7 +8,8 @@ import { changeMember, makeOwner, removeMember } from '../../api/organisations.t
 
 import { BudgetFields, budgetOf } from '../../parts/budget.tsx'
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
-import { Choice, Form, PasswordField, Submit, Username, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Form, Submit, Username, useSubmit } from '../../parts/forms.tsx'
+import { OwnPassword } from '../../parts/own-password.tsx'
 import { account, loadAccount } from '../../state/account.ts'
 
 const words = t.members
@@ -94,7 +95,7 @@ export function HandOver({ member, organisation, close, done }: HandOverProps) {
       <Form problem={problem} onSubmit={submit} about={{ wrong_password: 'password' }}>
         <p>{words.handOverHint(organisation)}</p>
         <Username of={account.value?.user.email} />
-        <PasswordField label={t.entrance.yourPassword} name="password" autoComplete="current-password" required />
+        <OwnPassword />
         <Submit class="danger" busy={busy} busyText={words.handingOver} verb={words.handOver} cancel={close} />
       </Form>
     </Dialog>

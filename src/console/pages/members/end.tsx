@@ -7,7 +7,8 @@ import { deleteOrganisation, leaveOrganisation } from '../../api/organisations.t
 
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
 import { credits } from '../../parts/format.ts'
-import { Check, Field, Form, PasswordField, Submit, Username, useSubmit } from '../../parts/forms.tsx'
+import { Check, Field, Form, Submit, Username, useSubmit } from '../../parts/forms.tsx'
+import { OwnPassword } from '../../parts/own-password.tsx'
 import { account } from '../../state/account.ts'
 import { forgetToken } from '../../state/session.ts'
 
@@ -85,7 +86,7 @@ function ConfirmDeletion({ id, name, close }: Props & { close: () => void }) {
           hint={t.settings.end.type(<strong class="name">{name}</strong>)}
         />
         <Username of={now.user.email} />
-        <PasswordField label={t.entrance.yourPassword} name="password" autoComplete="current-password" required />
+        <OwnPassword />
         <Submit
           class="danger"
           busy={busy}

@@ -4,7 +4,8 @@
 import { t } from '../../language/language.ts'
 import { changeAddress } from '../../api/endpoints.ts'
 import { Done } from '../../parts/basics.tsx'
-import { Field, Form, PasswordField, Submit, Username, useStaying } from '../../parts/forms.tsx'
+import { Field, Form, Submit, Username, useStaying } from '../../parts/forms.tsx'
+import { OwnPassword } from '../../parts/own-password.tsx'
 import { account } from '../../state/account.ts'
 
 const words = t.settings.address
@@ -33,7 +34,7 @@ export function Address() {
           hint={words.hint(<span>{account.value?.user.email ?? '…'}</span>)}
         />
         <Username of={account.value?.user.email} />
-        <PasswordField label={t.entrance.yourPassword} name="password" autoComplete="current-password" required />
+        <OwnPassword />
         <Submit busy={busy} busyText={t.words.fields.sending} verb={words.change} />
         <Done text={outcome} />
       </Form>

@@ -6,7 +6,8 @@ import { t } from '../../language/language.ts'
 import { deleteAccount } from '../../api/endpoints.ts'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits } from '../../parts/format.ts'
-import { Check, Field, Form, PasswordField, Submit, useSubmit } from '../../parts/forms.tsx'
+import { Check, Field, Form, Submit, useSubmit } from '../../parts/forms.tsx'
+import { OwnPassword } from '../../parts/own-password.tsx'
 import { account } from '../../state/account.ts'
 import { forgetToken } from '../../state/session.ts'
 
@@ -65,7 +66,7 @@ function Confirm({ close }: { close: () => void }) {
           required
           hint={words.type(<strong>{now.user.email}</strong>)}
         />
-        <PasswordField label={t.entrance.yourPassword} name="password" autoComplete="current-password" required />
+        <OwnPassword />
         <Submit
           class="danger"
           busy={busy}

@@ -15,6 +15,7 @@ import { Action, Done, Email, Page, Time, ErrorMessage, Loading } from '../../pa
 import { LanguageChoice } from '../../parts/language-choice.tsx'
 import { deviceName } from '../../parts/device.ts'
 import { Choice, Field, Form, PasswordField, Submit, Username, useStaying, useSubmit } from '../../parts/forms.tsx'
+import { useHasPassword } from '../../parts/own-password.tsx'
 import { t } from '../../language/language.ts'
 import { account, showUser } from '../../state/account.ts'
 import { useLoad } from '../../state/load.ts'
@@ -30,6 +31,7 @@ import { SecondFactor } from './second-factor.tsx'
 const words = t.settings
 
 export function SettingsPage() {
+  const hasPassword = useHasPassword()
   return (
     <Page title={t.frame.page.settings}>
       <div class="columns">
@@ -39,7 +41,7 @@ export function SettingsPage() {
           <Mail />
         </div>
         <div>
-          <Password />
+          {hasPassword && <Password />}
           <SecondFactor />
           <Passkeys />
           <Identities />

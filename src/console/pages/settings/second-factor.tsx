@@ -4,12 +4,12 @@
 import { useState } from 'preact/hooks'
 import { t } from '../../language/language.ts'
 import type { Answered } from '../../api/declared.ts'
-import { beginApp, confirmApp, getFactors, removeApp } from '../../api/endpoints.ts'
+import { beginApp, confirmApp, removeApp } from '../../api/endpoints.ts'
 import { Action, Code, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
 import { CodeField, Form, Submit, useSubmit } from '../../parts/forms.tsx'
+import { useFactors } from '../../parts/own-password.tsx'
 import { qrCode } from '../../parts/qr-code.ts'
-import { useLoad } from '../../state/load.ts'
 
 const words = t.settings.factor
 
@@ -17,7 +17,7 @@ type NewApp = Answered<'POST /api/auth/totp'>
 
 /** The state of the second factor, and the ways to change it. `added` is called once an app was added. */
 export function SecondFactor({ added = () => {} }: { added?: () => void }) {
-  const factors = useLoad('second factors', getFactors)
+  const factors = useFactors()
   const { busy, problem, run } = useSubmit()
   const [app, setApp] = useState<NewApp | null>(null)
   const [codes, setCodes] = useState<string[] | null>(null)

@@ -91,8 +91,9 @@ export function anAuthenticator({ origin = 'https://gate.example', host = 'gate.
 type Ask = (method: string, path: string, body?: unknown) => Promise<Reply>
 
 /** Adds a passkey to somebody who is logged in. */
-export async function addPasskey(me: Ask): Promise<void> {
+export async function addPasskey(me: Ask) {
   const { options } = (await me('POST', '/api/auth/passkeys/options', {})).json
-  const response = anAuthenticator().make(options as Options)
-  await me('POST', '/api/auth/passkeys', { name: 'Phone', response })
+  const device = anAuthenticator()
+  await me('POST', '/api/auth/passkeys', { name: 'Phone', response: device.make(options as Options) })
+  return device
 }
