@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import { post } from '../../scripts/harness/http.ts'
 import { freePort } from '../../scripts/services/ports.ts'
 import { startProvider } from '../../scripts/services/provider.ts'
 import type { LocalProvider } from '../../scripts/services/provider.ts'
@@ -42,13 +43,14 @@ describe('providers in the console', () => {
   })
   after(() => provider.close())
   const overview = (page: Page) => page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-  const signInThere = async (page: Page, email: string) => {
+  const signInThere = async (page: Page, email: string, isVerified = true) => {
     await page.getByRole('heading', { name: 'Local provider' }).waitFor()
     await page.getByLabel('E-mail address').fill(email)
+    await page.getByLabel('The address is verified').setChecked(isVerified)
     await page.getByRole('button', { name: 'Sign in' }).click()
   }
 
-  it('sign up on a phone, are connected by the password, listed, and not disconnected as the last way', async () => {
+  it('sign up on a phone, are not disconnected as the last way, and are connected by the password', async () => {
     const { page, open, allow } = await gateway.visit({ viewport: PHONE })
     allow(/409|401|^asks http:.*(auth|interaction)/)
     await open('/sign-up', 'Create an account')
@@ -61,6 +63,13 @@ describe('providers in the console', () => {
     await page.getByRole('button', { name: 'Disconnect', exact: true }).last().click()
     await page.getByText('This is your last way to sign in').waitFor()
     await looksGood(page)
+    // Who has no password deletes the account without one.
+    await open('/settings', 'Settings')
+    await page.getByRole('button', { name: 'Delete my account…' }).click()
+    await page.getByRole('dialog').getByLabel('E-mail address').fill('new@example.com')
+    expect(await page.locator('input[type=password]').count()).to.equal(0)
+    await page.getByRole('button', { name: 'Delete my account', exact: true }).click()
+    await page.getByText('Your account has been deleted.').waitFor()
 
     const email = 'before@example.com'
     await page.context().clearCookies()
@@ -77,5 +86,33 @@ describe('providers in the console', () => {
     await overview(page)
     await open('/settings', 'Settings')
     await page.getByRole('button', { name: `Disconnect Local (${email})` }).waitFor()
+  })
+
+  it('accept an invitation for an address that a mailed link proves', async () => {
+    const owner = await gateway.person('inviter@example.com')
+    await gateway.db('users').where({ email: owner.email }).update({ email_verified_at: gateway.db.fn.now() })
+    const ask = (path: string, body: object) => post(`${gateway.url}${path}`, owner.token, body)
+    const { organisation } = (await ask('/api/organisations', { name: 'Engines' })).json
+    await ask('/api/auth/switch', { account: organisation.id })
+    const email = 'invited@example.com'
+    await ask('/api/invitations', { email, role: 'member' })
+    const { page, allow } = await gateway.visit({ viewport: PHONE })
+    allow(/^asks http:.*(auth|interaction)/)
+    await page.goto(await gateway.link(email))
+    await page.getByRole('button', { name: 'Create an account' }).click()
+    await page.getByRole('button', { name: 'Continue with Local' }).click()
+    await signInThere(page, email, false)
+    await page.getByRole('heading', { name: 'Which address is yours?' }).waitFor()
+    await looksGood(page)
+    await page.getByLabel('E-mail address').fill(email)
+    await page.getByRole('button', { name: 'Send me a link' }).click()
+    await page.getByRole('heading', { name: 'Check your inbox' }).waitFor()
+    await page.goto(await gateway.link(email, 2))
+    await page.getByRole('heading', { name: 'Complete your sign-in' }).waitFor()
+    await looksGood(page)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await overview(page)
+    await page.locator('.account summary').click()
+    await page.getByRole('region', { name: 'Accounts' }).getByRole('button', { name: 'Engines' }).waitFor()
   })
 })

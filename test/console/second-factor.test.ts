@@ -1,14 +1,16 @@
 import { expect } from 'chai'
 import { PASSWORD } from '../../scripts/harness/console-gateway.ts'
+import { COMMANDS } from '../../src/admin/commands.ts'
 import { appOf } from '../api/console/support/app.ts'
 import { consoleWithPages, fillSignIn } from './support/pages.ts'
+import { PHONE, looksGood } from './support/visit.ts'
 
 describe('the second factor in the console', () => {
   const gateway = consoleWithPages()
 
-  it('is added with a QR code, asked for at the next sign-in, and replaced by a recovery code', async () => {
+  it('is added on a phone, asked for, replaced by a recovery code, and removed by an operator', async () => {
     const email = 'guarded@example.com'
-    const { page, open, allow } = await gateway.signedIn(email)
+    const { page, open, allow } = await gateway.signedIn(email, { viewport: PHONE })
     allow(/401 .*totp.confirm/)
     await open('/settings', 'Settings')
     await page.getByRole('button', { name: 'Add an authenticator app' }).click()
@@ -24,15 +26,32 @@ describe('the second factor in the console', () => {
     expect(codes).to.have.length(10)
     await page.getByRole('button', { name: 'I have saved them' }).click()
     await page.getByText('one of 10 recovery codes').waitFor()
+    await looksGood(page)
 
-    const again = await gateway.visit({})
-    await again.open('/sign-in', 'Sign in')
-    await fillSignIn(again, email)
-    await again.page.getByRole('heading', { name: 'Confirm your sign-in' }).waitFor()
-    await again.page.getByRole('button', { name: 'Use a recovery code' }).click()
-    await again.page.getByLabel('Recovery code').fill(codes[0]!)
-    await again.page.getByRole('button', { name: 'Continue' }).click()
-    await again.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    const signIn = async (): Promise<void> => {
+      await page.evaluate('sessionStorage.clear()')
+      await open('/sign-in', 'Sign in')
+      await fillSignIn({ page }, email)
+    }
+    const overview = () => page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await signIn()
+    await page.getByRole('heading', { name: 'Confirm your sign-in' }).waitFor()
+    await looksGood(page)
+    await page.getByLabel('Code of the app').fill(app(1))
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await overview()
+
+    await signIn()
+    await page.getByRole('button', { name: 'Use a recovery code' }).click()
+    await page.getByLabel('Recovery code').fill(codes[0]!)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await overview()
+
+    // Everything is lost.
+    const reset = COMMANDS.find(({ usage }) => usage.startsWith('second-factor reset'))!
+    await reset.run(gateway.db, [email], {})
+    await signIn()
+    await overview()
   })
 
   it('is asked for as a proof, after which the request is repeated', async () => {

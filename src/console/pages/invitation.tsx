@@ -1,6 +1,6 @@
 /**
- * The page behind an invitation's link. Visitors sign in or register first, and come back: the token rests in
- * this tab meanwhile.
+ * The page behind an invitation's link. Visitors sign in or register first, and come back: the token is stored in this
+ * tab meanwhile.
  */
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'

@@ -7,6 +7,7 @@ import { t } from '../language/language.ts'
 import { beginUse, signIn, signInByPasskey } from '../api/endpoints.ts'
 import { problemOf } from '../api/client.ts'
 import type { Follows } from '../api/providers.ts'
+import { showInvitation } from '../api/organisations.ts'
 import { askForSignInMail, finishSignIn, signInByMail } from '../api/providers.ts'
 import { Action, Email, ErrorMessage } from '../parts/basics.tsx'
 import { Field, Form, PasswordField, Submit, useSubmit } from '../parts/forms.tsx'
@@ -14,12 +15,22 @@ import { hasPasskeys, usePasskey } from '../parts/passkeys.ts'
 import { useProviders } from '../parts/providers.tsx'
 import { safeNext } from '../parts/route.ts'
 import { SecondStep } from '../parts/second-step.tsx'
+import { keepInvitation, keptInvitation } from '../state/invitation.ts'
 import { keepToken } from '../state/session.ts'
 import { keptReturn } from '../state/provider-return.ts'
 import { Missing, useLink } from './mailed-links.tsx'
 import { Card } from './signed-out.tsx'
 
 const words = t.providers
+
+/** Where a sign-in leads: to the invitation that it came with if that could not be accepted, which its page explains. */
+async function placeAfter(next: string): Promise<string> {
+  const invitation = keptInvitation()
+  if (invitation === null) return safeNext(next)
+  if ((await showInvitation(invitation.token)).invitation) return '/invitation'
+  keepInvitation(null)
+  return '/overview'
+}
 
 /** Lets the user in, or shows what is asked for first. */
 function useFollowing() {
@@ -28,7 +39,10 @@ function useFollowing() {
   const { next, stay } = keptReturn()
   const enter = (token: string, stays: boolean): void => {
     keepToken(token, stays)
-    route(safeNext(next), true)
+    placeAfter(next).then(
+      (place) => route(place, true),
+      () => route('/overview', true),
+    )
   }
   return {
     follows,
