@@ -241,7 +241,9 @@ describe('admin doctor', () => {
         STORAGE_URL: 's3://bucket',
         S3_ENDPOINT: `http://${at}`,
       }
-      const [all, postgres] = await Promise.all([printed(others), printed({ DATABASE_URL: `postgres://x:y@${at}/z` })])
+      // One after the other: each check has ten seconds, in which a busy machine has to start two of these processes.
+      const all = await printed(others)
+      const postgres = await printed({ DATABASE_URL: `postgres://x:y@${at}/z` })
       const failed = ({ lines }: { lines: string[] }) =>
         lines.flatMap((line) => /^FAIL {2}([^:]+): /.exec(line)?.[1] ?? [])
       expect(failed(all), all.lines.join('\n')).to.deep.equal(['Redis', 'storage', 'mail', 'upstream sandbox'])
