@@ -62,6 +62,9 @@ const priceOf = (modality: Asked): object =>
     ? { pricing: { input: PRICES.input, output: PRICES.output, perTokens: 10, minimum: 1 } }
     : { credits: PRICES[modality] }
 
+/** The models whose names begin so have upstreams of their own, whose keys are refused without harm to others. */
+const APART = ['quota-', 'limited-'] as const
+
 /** An entry of the catalogue's models. */
 export const modelEntry = (
   id: string,
@@ -75,13 +78,22 @@ export const modelEntry = (
  */
 export function everyProtocol(catalogue: Catalogue): void {
   const root = rootOf(catalogue)
-  for (const protocol of PROTOCOLS)
-    catalogue.upstreams[protocol] = { protocol, baseUrl: `${root}${BASES[protocol]}`, apiKeyEnv: 'SANDBOX_API_KEY' }
+  const upstreamOf = (protocol: Protocol) => ({
+    protocol,
+    baseUrl: `${root}${BASES[protocol]}`,
+    apiKeyEnv: 'SANDBOX_API_KEY',
+  })
+  for (const protocol of PROTOCOLS) catalogue.upstreams[protocol] = upstreamOf(protocol)
   for (const target of TARGETS) {
     const { protocol, modality } = target
     // The sandbox's fal and Replicate judge by the name what a model makes.
     const upstreams = [{ upstream: protocol, model: `sandbox/${modality}` }]
     catalogue.models.push(modelEntry(modelOf(target), modality, upstreams))
+    for (const prefix of APART) {
+      const upstream = modelOf(target, prefix)
+      catalogue.upstreams[upstream] = upstreamOf(protocol)
+      catalogue.models.push(modelEntry(upstream, modality, [{ ...upstreams[0], upstream }]))
+    }
     catalogue.models.push(modelEntry(modelOf(target, 'hasty-'), modality, upstreams, { timeoutSeconds: HASTY_SECONDS }))
   }
 }
