@@ -19,12 +19,9 @@ describe('a body of an endpoint that needs no login', () => {
     send(method.toUpperCase(), `${web.url}${path}`, { body: bodyOf(bytes) })
 
   it('is there to be looked at', () => {
-    expect(ofAnybody.map(({ path }) => path)).to.include.members([
-      '/api/auth/login',
-      '/api/email/verify',
-      '/api/email/reset',
-      '/hooks/stripe',
-    ])
+    expect(ofAnybody.map(({ path }) => path)).to.include.members(
+      '/api/auth/login /api/email/verify /api/email/reset /hooks/stripe'.split(' '),
+    )
   })
 
   for (const one of ofAnybody) {

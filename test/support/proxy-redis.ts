@@ -47,20 +47,9 @@ function redisWire(): Wire {
 }
 
 /** Commands of connections themselves and of the queue's maintenance, which are no step of a call. */
-const HOUSEKEEPING = new Set([
-  'auth',
-  'client',
-  'info',
-  'config',
-  'hello',
-  'select',
-  'ping',
-  'subscribe',
-  'unsubscribe',
-  'exec',
-  'multi',
-  'script',
-])
+const HOUSEKEEPING = new Set(
+  'auth client info config hello select ping subscribe unsubscribe exec multi script'.split(' '),
+)
 
 /** A command's name and the last words of its first key: `evalsha chat:wait`. */
 function labelOf(words: string[]): string {

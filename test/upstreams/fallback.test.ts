@@ -15,6 +15,9 @@ import { FUNDS, aFundedAccount, ask, modelEntry } from './support/targets.ts'
 const MODALITIES = ['chat', 'image', 'video'] as const
 type Modality = (typeof MODALITIES)[number]
 
+/** The record of a call that the second upstream has served. */
+const SERVED = { status: 'succeeded', upstream: 'sandbox' }
+
 /** Upstreams that misbehave on every request. */
 const MANNERS: Record<string, RequestListener> = {
   failing: (_request, response) => void response.writeHead(500).end('{}'),
@@ -69,8 +72,8 @@ describe('a model of two upstreams', () => {
     account = await aFundedAccount(gateway)
   })
 
-  const call = (id: string, modality: Modality, prompt: string): Promise<Reply> =>
-    ask(gateway, account, { protocol: 'openai', modality }, prompt, { more: { model: `${id}-${modality}` } })
+  const call = (id: string, modality: Modality, prompt: string, more: object = {}): Promise<Reply> =>
+    ask(gateway, account, { protocol: 'openai', modality }, prompt, { more: { model: `${id}-${modality}`, ...more } })
 
   /** How many requests an upstream of this kind got since. */
   function requestsTo(manner: string): () => number {
@@ -80,31 +83,41 @@ describe('a model of two upstreams', () => {
 
   async function expectServed(reply: Reply): Promise<void> {
     expect(reply.status, reply.text).to.equal(200)
-    expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', upstream: 'sandbox' })
+    expect(await recordOf(gateway.db, reply)).to.include(SERVED)
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - reply.json.usage.credits)
   }
 
-  for (const modality of MODALITIES) {
-    for (const manner of ['unreachable', 'overloaded']) {
-      it(`is served by the second at once if the first is ${manner}, and charged once: ${modality}`, async () => {
-        const prompt = prompted()
-        const asked = manner === 'unreachable' ? () => 1 : requestsTo(manner)
-        await expectServed(await call(manner, modality, prompt))
-        expect(asked()).to.equal(1)
-        expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-      })
-    }
-
-    it(`is not served by the second if the first refuses permanently: ${modality}`, async () => {
+  /** Which upstream is asked next is decided for each kind in test/workers/upstreams/routing.test.ts. */
+  for (const [manner, modality] of [
+    ['unreachable', 'chat'],
+    ['failing', 'chat'],
+    ['overloaded', 'image'],
+    ['overloaded', 'video'],
+  ] as const)
+    it(`is served by the second at once if the first is ${manner}, and charged once: ${modality}`, async () => {
       const prompt = prompted()
-      const reply = await call('refusing', modality, prompt)
+      const asked = manner === 'unreachable' ? () => 1 : requestsTo(manner)
+      await expectServed(await call(manner, modality, prompt))
+      expect(asked()).to.equal(1)
+      expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    })
+
+  for (const [manner, modality, why] of [
+    ['refusing', 'chat', 'refuses permanently'],
+    ['failing', 'image', 'may have accepted it'],
+    ['resetting', 'video', 'may have accepted it'],
+  ] as const)
+    it(`is not served by the second if the first ${why} (${manner}): ${modality}`, async () => {
+      const prompt = prompted()
+      const asked = requestsTo(manner)
+      const reply = await call(manner, modality, prompt)
       expect(reply.status).to.equal(502)
-      expect(reply.json.error.message).to.match(/refused the request \(HTTP 422\)/)
+      if (manner === 'refusing') expect(reply.json.error.message).to.match(/refused the request \(HTTP 422\)/)
+      expect(asked()).to.equal(1)
       expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
       expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
-      await expectFailureOf(`refusing-for-${modality}`, reply)
+      await expectFailureOf(`${manner}-for-${modality}`, reply)
     })
-  }
 
   /** What operators see: the record names the upstream that failed, and its calls of the last hour all failed. */
   async function expectFailureOf(upstream: string, reply: Reply): Promise<void> {
@@ -113,42 +126,16 @@ describe('a model of two upstreams', () => {
     expect(report.failed).to.equal(report.calls)
   }
 
-  for (const manner of ['failing', 'resetting']) {
-    it(`is served by the second if the first is ${manner}: chat`, async () => {
-      const asked = requestsTo(manner)
-      await expectServed(await call(manner, 'chat', prompted()))
+  for (const stream of [false, true])
+    it(`moves to one of a longer context where a chat is too long, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const prompt = prompted()
+      const asked = requestsTo('tooShort')
+      const reply = await call('longer', 'chat', prompt, { stream })
+      expect(reply.status, reply.text).to.equal(200)
+      expect(await recordOf(gateway.db, reply)).to.include(SERVED)
       expect(asked()).to.equal(1)
+      expect(gateway.sandbox.billed(prompt).total).to.equal(1)
     })
-
-    for (const modality of ['image', 'video'] as const) {
-      it(`is never submitted to the second if the first may have accepted it (${manner}): ${modality}`, async () => {
-        const prompt = prompted()
-        const asked = requestsTo(manner)
-        const reply = await call(manner, modality, prompt)
-        expect(reply.status).to.equal(502)
-        expect(asked()).to.equal(1)
-        expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
-        expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
-        await expectFailureOf(`${manner}-for-${modality}`, reply)
-      })
-    }
-  }
-
-  describe('whose first finds the chat too long', () => {
-    for (const stream of [false, true]) {
-      it(`is served by a second that states a longer context: ${stream ? 'streamed' : 'whole'}`, async () => {
-        const prompt = prompted()
-        const asked = requestsTo('tooShort')
-        const reply = await ask(gateway, account, { protocol: 'openai', modality: 'chat' }, prompt, {
-          more: { model: 'longer-chat', stream },
-        })
-        expect(reply.status, reply.text).to.equal(200)
-        expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', upstream: 'sandbox' })
-        expect(asked()).to.equal(1)
-        expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-      })
-    }
-  })
 
   describe('whose first is failing', () => {
     it('asks it last once it has failed five times in a row', async () => {
@@ -157,7 +144,7 @@ describe('a model of two upstreams', () => {
         expect((await call('ill', 'chat', prompted())).status).to.equal(200)
         expect(asked()).to.equal(calls)
       }
-      for (let calls = 0; calls < 3; calls++) await expectServedElsewhere(await call('ill', 'chat', prompted()))
+      expect(await recordOf(gateway.db, await call('ill', 'chat', prompted()))).to.include(SERVED)
       expect(asked(), 'asked though its circuit is open').to.equal(5)
       await until('the opening is noted for operators', async () =>
         (await openingsOfDay(gateway.db)).some(({ upstream, openings }) => upstream === 'ill' && openings > 0),
@@ -168,13 +155,8 @@ describe('a model of two upstreams', () => {
       const lost = await Promise.all(Array.from({ length: 5 }, () => call('silent', 'chat', prompted())))
       expect(lost.map(({ status }) => status)).to.deep.equal([502, 502, 502, 502, 502])
       await expectFailureOf('silent', lost[0]!)
-      await expectServedElsewhere(await call('silent', 'chat', prompted()))
+      expect(await recordOf(gateway.db, await call('silent', 'chat', prompted()))).to.include(SERVED)
     })
-
-    async function expectServedElsewhere(reply: Reply): Promise<void> {
-      expect(reply.status, reply.text).to.equal(200)
-      expect(await recordOf(gateway.db, reply)).to.include({ upstream: 'sandbox' })
-    }
   })
 
   describe('with a limit of requests at once', () => {

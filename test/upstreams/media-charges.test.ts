@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { imageKind } from '../../src/api/v1/images/images.ts'
 import { videoKind } from '../../src/api/v1/videos/generations.ts'
+import { videosKind } from '../../src/api/v1/videos/videos.ts'
 import type { MediaPrice } from '../../src/shared/terms/pricing.ts'
 import type { MediaModel, Protocol } from '../../src/shared/catalogue/catalogue.ts'
 import { ApiError } from '../../src/shared/platform/errors.ts'
@@ -161,14 +162,15 @@ describe('the charge of any image or video', () => {
 
   /** Plays many requests, and gives what was sent, but for what has no price, to be billed. */
   async function playAll(
-    of: [kind: typeof imageKind, model: MediaModel],
+    kinds: (typeof imageKind)[],
+    model: MediaModel,
     asked: fc.Arbitrary<object>,
     bill: (sent: Record<string, unknown>) => { least: number; below: number },
   ): Promise<void> {
     const counts = { sent: 0, refused: 0 }
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...PROTOCOLS), asked, async (protocol, fields) => {
-        const played = await play(...of, protocol, fields)
+      fc.asyncProperty(fc.constantFrom(...kinds), fc.constantFrom(...PROTOCOLS), asked, async (kind, ...asking) => {
+        const played = await play(kind, model, ...asking)
         counts[played ? 'sent' : 'refused']++
         if (!played) return
         const { model: _model, prompt: _prompt, ...sent } = played.sent
@@ -179,25 +181,31 @@ describe('the charge of any image or video', () => {
       }),
       { numRuns: REQUESTS, seed },
     )
-    const { modality } = of[0]
-    report(`${REQUESTS} ${modality}s: ${counts.sent} sent at their price, ${counts.refused} refused; seed ${seed}`)
+    report(
+      `${REQUESTS} ${model.modality}s: ${counts.sent} sent at their price, ${counts.refused} refused; seed ${seed}`,
+    )
     expect(counts.sent).to.be.above(REQUESTS / 10)
     expect(counts.refused).to.be.above(REQUESTS / 10)
   }
 
   it('is that of all that the upstream of a video is sent, or it is refused before any charge', () =>
-    playAll([videoKind, MODEL], bodies, ({ duration: length, seconds, resolution: tier, size, ...more }) => {
-      expect(more, 'nothing that was not priced').to.deep.equal({})
-      const tenths = Number(length ?? seconds) * 10
-      expect(Math.round(tenths), 'no more than was asked in steps').to.be.closeTo(tenths, 1e-9)
-      // In tenths, for 25 × 9.8 is more than 245 in floating point.
-      const least = ((/1080/.test(String(tier ?? size)) ? 40 : 25) * Math.round(tenths)) / 10
-      expect(least, 'its upstream was told how long').to.be.above(0)
-      return { least, below: least + 1 }
-    })).timeout(180_000 + 50 * REQUESTS)
+    playAll(
+      [videoKind, videosKind],
+      MODEL,
+      bodies,
+      ({ duration: length, seconds, resolution: tier, size, ...more }) => {
+        expect(more, 'nothing that was not priced').to.deep.equal({})
+        const tenths = Number(length ?? seconds) * 10
+        expect(Math.round(tenths), 'no more than was asked in steps').to.be.closeTo(tenths, 1e-9)
+        // In tenths, for 25 × 9.8 is more than 245 in floating point.
+        const least = ((/1080/.test(String(tier ?? size)) ? 40 : 25) * Math.round(tenths)) / 10
+        expect(least, 'its upstream was told how long').to.be.above(0)
+        return { least, below: least + 1 }
+      },
+    )).timeout(180_000 + 50 * REQUESTS)
 
   it('is that of all that the upstream of an image is sent, or it is refused before any charge', () =>
-    playAll([imageKind, IMAGE_MODEL], pictures, (sent) => {
+    playAll([imageKind], IMAGE_MODEL, pictures, (sent) => {
       const { resolution: tier, size, image_size: area, quality, n, num_images, num_outputs, ...more } = sent
       const fidelity = more.input_fidelity ?? 'low'
       expect(fidelity, 'no fidelity that is billed').to.equal('low')

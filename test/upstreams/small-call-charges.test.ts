@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { drawPng } from '../../sandbox/media/png.ts'
 import { callOf, prompted } from '../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
@@ -41,22 +40,6 @@ const MODELS = [
     modality: 'transcription',
     prices: [{ perSecond: 3 }],
     ...served('transcription-sandbox'),
-  },
-  {
-    id: 'billed-image',
-    modality: 'image',
-    sizes: ['64x64', '64x96'],
-    qualities: ['low', 'high'],
-    prices: [{ quality: 'low', size: '64x64', credits: 5 }, { quality: 'low', credits: 8 }, { credits: 50 }],
-    ...served('gpt-image-sandbox'),
-  },
-  {
-    id: 'billed-video',
-    modality: 'video',
-    durations: { min: 1, max: 10, default: 4 },
-    resolutions: ['720p', '1080p'],
-    prices: [{ resolution: '1080p', perSecond: 40 }, { perSecond: 25 }],
-    ...served('video-sandbox'),
   },
 ]
 
@@ -105,14 +88,6 @@ const tokens = (text: unknown): number => Math.ceil(Buffer.byteLength(String(tex
 
 const optional = <T extends Record<string, unknown>>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
   fc.record(fields, { requiredKeys: [] }) as fc.Arbitrary<Record<string, unknown>>
-
-const sound: Pick<Kind, 'model' | 'isForm' | 'named' | 'bill'> = {
-  model: 'billed-transcription',
-  isForm: true,
-  named: (prompt, asked) => ({ prompt, ...asked }),
-  // The file is 44 bytes of head, and 16,000 a second.
-  bill: ({ files: [file] }) => 3 * Math.ceil((file!.bytes - 44) / 16_000),
-}
 
 const KINDS: Kind[] = [
   {
@@ -184,7 +159,11 @@ const KINDS: Kind[] = [
   {
     title: 'transcriptions',
     path: 'audio/transcriptions',
-    ...sound,
+    model: 'billed-transcription',
+    isForm: true,
+    named: (prompt, asked) => ({ prompt, ...asked }),
+    // The file is 44 bytes of head, and 16,000 a second.
+    bill: ({ files: [file] }) => 3 * Math.ceil((file!.bytes - 44) / 16_000),
     asked: optional({
       lasting: mostly([1, 2, 7], 0),
       language: mostly(['en'], ''),
@@ -195,66 +174,17 @@ const KINDS: Kind[] = [
     }),
     takes: ['prompt', 'language', 'temperature', 'response_format', 'timestamp_granularities[]'],
   },
-  {
-    title: 'translations',
-    path: 'audio/translations',
-    ...sound,
-    asked: optional({
-      lasting: mostly([1, 2, 7], 0),
-      temperature: mostly(['0', '0.5'], '2'),
-      response_format: mostly(['json', 'text', 'srt', 'vtt', 'verbose_json'], 'pdf'),
-      language: mostly([undefined], 'en'),
-    }),
-    takes: ['prompt', 'temperature', 'response_format'],
-  },
-  {
-    title: 'edits of several pictures',
-    path: 'images/edits',
-    model: 'billed-image',
-    isForm: true,
-    asked: optional({
-      pictures: fc.integer({ min: 0, max: 3 }),
-      n: mostly(['1', '3', '10'], '0', '11', '1.5'),
-      size: mostly(['64x64', '64x96', 'auto'], '4096x4096'),
-      quality: mostly(['low', 'high', 'auto'], 'max'),
-      input_fidelity: mostly(['low'], 'high'),
-      background: mostly(['opaque'], 'blue'),
-      output_format: mostly(['png'], 'svg'),
-      partial_images: mostly(['0'], '2'),
-    }),
-    named: (prompt, asked) => ({ prompt, pictures: 1, ...asked }),
-    takes: ['prompt', 'n', 'size', 'quality', 'input_fidelity', 'background', 'output_format'],
-    bill({ fields: { n = '1', size, quality, input_fidelity: fidelity = 'low' } }) {
-      expect(fidelity, 'no fidelity that is billed').to.equal('low')
-      const each = quality === 'low' ? (size === '64x64' ? 5 : 8) : 50
-      return each * Number(n)
-    },
-  },
-  {
-    title: "OpenAI's videos",
-    path: 'videos',
-    model: 'billed-video',
-    asked: optional({
-      seconds: mostly(['1', '2', 3, '4.5'], '0', '11', 'long'),
-      size: mostly(['1280x720', '1920x1080'], '7680x4320', 'large'),
-    }),
-    named: (prompt, asked) => ({ prompt, ...asked }),
-    takes: ['prompt', 'seconds', 'size', 'duration', 'resolution'],
-    bill: ({ fields: { seconds, duration, size, resolution } }) =>
-      Math.ceil((/1080/.test(String(size ?? resolution)) ? 40 : 25) * Number(seconds ?? duration)),
-  },
 ]
 
-describe('the charge of any call that is no chat', () => {
+// Pictures and videos: media-charges.test.ts.
+describe('the charge of any call that is neither a chat nor makes pictures', () => {
   let gateway: Gateway
-  let picture: Buffer
   /** All kinds are asked for at the same time; each test waits for its own. */
   const counts = new Map<Kind, Promise<{ sent: number; refused: number }>>()
   before(async () => {
     gateway = await startGateway({}, ({ models }) => {
       models.push(...(MODELS as never[]))
     })
-    picture = await drawPng({ width: 16, height: 16 }, 'small')
     for (const kind of KINDS) {
       const counted = playMany(kind)
       counted.catch(() => {})
@@ -270,14 +200,12 @@ describe('the charge of any call that is no chat', () => {
     await gateway.stop()
   })
 
-  /** A form of texts, with a file of sound of so many seconds, or with so many pictures. */
-  function formOf({ lasting = 1, pictures, ...fields }: Record<string, unknown>): FormData {
+  /** A form of texts, with a file of sound of so many seconds. */
+  function formOf({ lasting = 1, ...fields }: Record<string, unknown>): FormData {
     const form = new FormData()
     for (const [name, value] of Object.entries(fields))
       if (value !== undefined) form.append(name, typeof value === 'string' ? value : JSON.stringify(value))
-    if (pictures === undefined) form.append('file', new Blob([new Uint8Array(silence(Number(lasting)))]), 'a.wav')
-    for (let nth = 0; nth < Number(pictures ?? 0); nth++)
-      form.append('image[]', new Blob([new Uint8Array(picture)], { type: 'image/png' }), `${nth}.png`)
+    form.append('file', new Blob([new Uint8Array(silence(Number(lasting)))]), 'a.wav')
     return form
   }
 

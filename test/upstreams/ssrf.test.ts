@@ -19,14 +19,8 @@ import type { Target } from './support/targets.ts'
  * Hosts that are not public, of each kind of spelling; `%` is the canary's port. All spellings are in
  * test/shared/requests/special-addresses.ts.
  */
-const PRIVATE_HOSTS = [
-  '127.0.0.1:%',
-  '2130706433:%',
-  'localhost:%',
-  '[::ffff:7f00:1]:%',
-  '169.254.169.254',
-  'metadata.google.internal',
-]
+const PRIVATE_HOSTS =
+  '127.0.0.1:% 2130706433:% localhost:% [::ffff:7f00:1]:% 169.254.169.254 metadata.google.internal'.split(' ')
 
 /** What a name resolves to. */
 const NAMES: Record<string, string[]> = {

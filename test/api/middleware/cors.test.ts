@@ -33,29 +33,13 @@ describe('pages of other origins', () => {
   })
 
   it('can send every header that the gateway reads and those that SDKs and pages add, but no others', async () => {
-    const own = [
-      'authorization',
-      'content-type',
-      'idempotency-key',
-      'prefer',
-      'x-request-id',
-      'x-max-credits',
-      'x-price-version',
-      'x-new-call',
-      'x-callback-url',
-      'range',
-    ]
-    const ofOthers = [
-      'x-api-key',
-      'anthropic-version',
-      'anthropic-beta',
-      'http-referer',
-      'x-title',
-      'user-agent',
-      'sentry-trace',
-      'baggage',
-      'traceparent',
-    ]
+    const own = (
+      'authorization content-type idempotency-key prefer x-request-id x-max-credits x-price-version ' +
+      'x-new-call x-callback-url range'
+    ).split(' ')
+    const ofOthers = (
+      'x-api-key anthropic-version anthropic-beta http-referer x-title user-agent sentry-trace ' + 'baggage traceparent'
+    ).split(' ')
     const ofSdks = ['x-stainless-os', 'x-stainless-retry-count', 'x-stainless-runtime-version', 'openai-organization']
     const { headers } = await preflight(CHAT, [...own, ...ofSdks, 'x-evil', 'x-stainless-<b>'].join(', '))
     const allowed = listOf(headers, 'access-control-allow-headers')
@@ -80,20 +64,13 @@ describe('pages of other origins', () => {
     for (const { headers } of answers) {
       expect(headers.get('access-control-allow-origin')).to.equal('*')
       expect(headers.get('access-control-allow-credentials')).to.equal(null)
-      expect(listOf(headers, 'access-control-expose-headers')).to.include.members([
-        'x-request-id',
-        'request-id',
-        'x-call-id',
-        'x-ratelimit-limit-requests',
-        'x-ratelimit-remaining-requests',
-        'x-ratelimit-reset-requests',
-        'retry-after',
-        'x-should-retry',
-        'allow',
-        'location',
-        'preference-applied',
-        'idempotent-replayed',
-      ])
+      expect(listOf(headers, 'access-control-expose-headers')).to.include.members(
+        (
+          'x-request-id request-id x-call-id x-ratelimit-limit-requests x-ratelimit-remaining-requests ' +
+          'x-ratelimit-reset-requests retry-after x-should-retry allow location preference-applied ' +
+          'idempotent-replayed'
+        ).split(' '),
+      )
     }
   })
 

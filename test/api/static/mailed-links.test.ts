@@ -45,14 +45,6 @@ describe('the pages behind mailed links', () => {
   const isVerified = async (token: string): Promise<boolean> =>
     (await mailing.web.get('/api/auth/me', token)).json.user.emailVerified
 
-  it('fit a phone of 360 pixels', async () => {
-    for (const path of ['/', `/verify#token=${'x'.repeat(43)}`, '/verify', '/reset']) {
-      await opened.page.goto(`${mailing.web.url}${path}`)
-      await opened.page.locator('h1:visible').waitFor()
-      await fitsTheScreen(opened.page)
-    }
-  })
-
   describe('/verify', () => {
     it('takes the token out of the address bar and the history', async () => {
       await opened.page.goto(`${mailing.web.url}/`)
@@ -94,38 +86,25 @@ describe('the pages behind mailed links', () => {
     })
   })
 
-  describe('/verify and /access', () => {
-    const closeIt = async (page: Page): Promise<void> => {
+  describe('/access', () => {
+    // That both links end it all: test/api/console/first-proof.test.ts.
+    it('says what can use the account, and ends it all with a new password', async () => {
+      const { page } = opened
+      const person = await aPerson(mailing.web)
+      const { secret } = (await mailing.web.post('/api/keys', { name: 'theirs' }, person.token)).json
+      const { pathname, hash } = new URL(await link(person.email))
+      expect(pathname).to.equal('/verify')
+      await mailing.web.post('/api/email/verify', { token: hash.split('=')[1] })
+      await page.goto(await link(person.email, 2))
       await page.getByText('1 API key and 1 session can use this account').waitFor()
       await page.getByRole('button', { name: 'End all keys and sessions' }).click()
       await page.getByLabel('New password').fill('another horse 2')
       await page.getByRole('button', { name: 'End them and change my password' }).click()
       await page.getByRole('heading', { name: 'All keys and sessions have ended' }).waitFor()
       await fitsTheScreen(page)
-    }
-
-    it('say what can use the account, and end it all with a new password', async () => {
-      const proofs = [
-        async (email: string) => {
-          await opened.page.goto(await link(email))
-          await opened.page.getByRole('button', { name: 'Verify my address' }).click()
-        },
-        async (email: string) => {
-          const { pathname, hash } = new URL(await link(email))
-          await mailing.web.post('/api/email/verify', { token: hash.split('=')[1] })
-          expect(pathname).to.equal('/verify')
-          await opened.page.goto(await link(email, 2))
-        },
-      ]
-      for (const prove of proofs) {
-        const person = await aPerson(mailing.web)
-        const { secret } = (await mailing.web.post('/api/keys', { name: 'theirs' }, person.token)).json
-        await prove(person.email)
-        await closeIt(opened.page)
-        expect((await mailing.web.get('/v1/models', secret as string)).status).to.equal(401)
-        expect((await mailing.web.get('/api/auth/me', person.token)).status).to.equal(401)
-        expect(await logIn(mailing.web, person.email, 'another horse 2')).to.match(/^[\w-]{43}$/)
-      }
+      expect((await mailing.web.get('/v1/models', secret as string)).status).to.equal(401)
+      expect((await mailing.web.get('/api/auth/me', person.token)).status).to.equal(401)
+      expect(await logIn(mailing.web, person.email, 'another horse 2')).to.match(/^[\w-]{43}$/)
     })
   })
 

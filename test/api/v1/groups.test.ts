@@ -39,10 +39,7 @@ const input = [Array.from({ length: 1004 }, (_, at) => at)]
 /** A call of each kind for which an upstream reports what is asked for, and what is exactly due for it. */
 const PAID: [title: string, path: string, body: () => object, due: number][] = [
   ['a chat', CHAT, () => odd(), 2.5],
-  ['a streamed chat', CHAT, () => odd({ stream: true }), 2.5],
   ['a message', MESSAGES, () => odd({ max_tokens: 1000 }), 2.5],
-  ['a response', RESPONSES, () => ({ model: 'odd-chat', input: prompted('[usage 10 5]') }), 2.5],
-  ['an image', IMAGES, () => imageBody(prompted()), 40],
   ['a video', VIDEOS, () => ({ model: 'ranged-video', prompt: prompted(), duration: 2.5 }), 77.5],
   ['embeddings', EMBEDDINGS, () => ({ model: 'sandbox-embedding', input }), 100.4],
 ]

@@ -17,7 +17,7 @@ const ALIKE = new RegExp(
     'Chat Completions|Messages|Responses|Standard Webhooks|Console playground|Sandbox|sandbox|openai',
     'anthropic|fal|replicate|openrouter|default|tg_\\w*',
     'unconfigured|unreachable|US\\$|(?:失败|无法连接): .*|[+~-] (?:model|upstream) [^]*|images、POST|command line',
-    'Ada Lovelace|\\b(?:test|laptop|reader|payer|maker|mover|chooser|receipts|hooked|why|unlucky)\\b',
+    'Ada Lovelace|\\b(?:test|laptop|reader|maker|mover|chooser|receipts|hooked|why|unlucky)\\b',
   ].join('|'),
   'g',
 )

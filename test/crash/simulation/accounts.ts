@@ -135,31 +135,12 @@ export async function passEdge(db: Db, { id, period }: Account): Promise<void> {
 }
 
 /** What the schedules of calls and of payments write. */
-const WRITTEN = [
-  'budget_notices',
-  'budget_windows',
-  'budgets',
-  'call_results',
-  'passing_answers',
-  'uploads',
-  'calls',
-  'ledger_entries',
-  'deductions',
-  'payment_reversals',
-  'payment_refunds',
-  'payment_events',
-  'mailbox_gifts',
-  'mailbox_mails',
-  'grants',
-  'payments',
-  'billing_settings',
-  'mails',
-  'operator_actions',
-  'api_keys',
-  'members',
-  'accounts',
-  'users',
-]
+const WRITTEN = (
+  'budget_notices budget_windows budgets call_results passing_answers uploads calls ' +
+  'ledger_entries deductions payment_reversals payment_refunds payment_events mailbox_gifts ' +
+  'mailbox_mails grants payments billing_settings mails operator_actions api_keys members ' +
+  'accounts users'
+).split(' ')
 
 /**
  * Empties the database of simulations, in one round trip, without the triggers of the ledger that prevent it.

@@ -2,86 +2,65 @@ import type { Reply } from '../../../scripts/harness/http.ts'
 import { silence } from '../../shared/media-files/fixtures.ts'
 import { PIXEL } from '../../support/pixel.ts'
 
-/** Request bodies by kind; each prompt names its request in the sandbox's bill. */
-export const KINDS: readonly {
+type Kind = {
   path: string
   body: (prompt: string) => object
   mayBeSent: number
   isNotStored?: true
   /** It is deleted as soon as its client has an answer: at once, or every other time a moment later. */
   isDeleted?: true
-}[] = [
-  {
-    path: 'chat/completions',
-    body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content }] }),
-    mayBeSent: 4,
-  },
-  {
-    path: 'chat/completions',
-    body: (content) => ({
-      model: 'sandbox-chat',
-      stream: true,
-      messages: [{ role: 'user', content: `${content} [chunks 4 20]` }],
-    }),
-    mayBeSent: 4,
-  },
-  {
-    path: 'messages',
-    body: (content) => ({ model: 'sandbox-claude', max_tokens: 1024, messages: [{ role: 'user', content }] }),
-    mayBeSent: 4,
-  },
-  {
-    path: 'messages',
-    body: (content) => ({
-      model: 'sandbox-chat',
-      max_tokens: 128_000,
-      stream: true,
-      messages: [{ role: 'user', content: `${content} [chunks 4 20]` }],
-    }),
-    mayBeSent: 4,
-  },
-  { path: 'images/generations', body: (prompt) => ({ model: 'sandbox-image', prompt }), mayBeSent: 1 },
-  {
-    path: 'images/generations',
-    body: (prompt) => ({ model: 'sandbox-image', prompt: `${prompt} [pictures 2]`, n: 3 }),
-    mayBeSent: 1,
-  },
-  {
-    path: 'chat/completions',
-    body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content: `${content} [delay 200]` }] }),
-    mayBeSent: 4,
-  },
-  {
-    path: 'videos/generations',
-    body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 1.5]` }),
-    mayBeSent: 1,
-  },
-  {
-    path: 'videos',
-    body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 1.5]` }),
-    mayBeSent: 1,
-    isDeleted: true,
-  },
-  {
-    path: 'embeddings',
-    body: (input) => ({ model: 'sandbox-embedding', input: `${input} [delay 200]`, encoding_format: 'base64' }),
-    mayBeSent: 1,
+}
+
+/** What may be sent once alone. */
+const once = (path: string, body: Kind['body'], more: Partial<Kind> = {}): Kind => ({
+  path,
+  body,
+  mayBeSent: 1,
+  ...more,
+})
+
+/** What is sent again when its worker has died. */
+const chat = (path: string, words = '', more: object = {}): Kind => ({
+  path,
+  body: (prompt) => ({
+    model: 'sandbox-chat',
+    max_tokens: 1024,
+    messages: [{ role: 'user', content: `${prompt}${words}` }],
+    ...more,
+  }),
+  mayBeSent: 4,
+})
+
+const image = (words: string, more: object = {}): Kind =>
+  once('images/generations', (prompt) => ({ model: 'sandbox-image', prompt: `${prompt}${words}`, ...more }))
+
+const video = (path: string, more: Partial<Kind> = {}): Kind =>
+  once(path, (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 1.5]` }), more)
+
+const SLOW = ' [delay 200]'
+const IN_CHUNKS = ' [chunks 4 20]'
+
+/** Request bodies by kind; each prompt names its request in the sandbox's bill. */
+export const KINDS: readonly Kind[] = [
+  chat('chat/completions'),
+  chat('chat/completions', IN_CHUNKS, { stream: true }),
+  chat('messages', '', { model: 'sandbox-claude' }),
+  chat('messages', IN_CHUNKS, { stream: true, max_tokens: 128_000 }),
+  image(''),
+  image(' [pictures 2]', { n: 3 }),
+  chat('chat/completions', SLOW),
+  video('videos/generations'),
+  video('videos', { isDeleted: true }),
+  once('embeddings', (input) => ({ model: 'sandbox-embedding', input: `${input}${SLOW}`, encoding_format: 'base64' }), {
     isNotStored: true,
-  },
-  { path: 'moderations', body: (input) => ({ input: `${input} [delay 200]` }), mayBeSent: 1 },
-  {
-    path: 'rerank',
-    body: (query) => ({ model: 'sandbox-rerank', query: `${query} [delay 200]`, documents: ['a', 'b'] }),
-    mayBeSent: 1,
-  },
-  {
-    path: 'audio/speech',
-    body: (input) => ({ model: 'sandbox-speech', voice: 'alloy', input: `${input} [chunks 4 20]` }),
-    mayBeSent: 1,
+  }),
+  once('moderations', (input) => ({ input: `${input}${SLOW}` })),
+  once('rerank', (query) => ({ model: 'sandbox-rerank', query: `${query}${SLOW}`, documents: ['a', 'b'] })),
+  once('audio/speech', (input) => ({ model: 'sandbox-speech', voice: 'alloy', input: `${input}${IN_CHUNKS}` }), {
     isNotStored: true,
-  },
-  { path: 'audio/transcriptions', body: (prompt) => soundForm(`${prompt} [delay 200]`), mayBeSent: 1 },
-  { path: 'images/edits', body: (prompt) => picturesForm(`${prompt} [delay 200]`), mayBeSent: 1 },
+  }),
+  once('audio/transcriptions', (prompt) => soundForm(`${prompt}${SLOW}`)),
+  once('images/edits', (prompt) => picturesForm(`${prompt}${SLOW}`)),
 ]
 
 const SOUND = new Uint8Array(silence(1))
@@ -103,11 +82,4 @@ function picturesForm(prompt: string): FormData {
 }
 
 /** A request, and its answer once there is one. */
-export type Sent = {
-  prompt: string
-  key: string
-  mayBeSent: number
-  isNotStored?: true | undefined
-  isDeleted?: true | undefined
-  reply: Reply | null
-}
+export type Sent = Kind & { prompt: string; key: string; sends: object; reply: Reply | null }

@@ -27,27 +27,17 @@ export type StormOptions = {
   /** Where the rotation of steps begins. */
   seed: number
   /** The steps at which processes were killed, by kind, also in an earlier storm. */
-  steps?: Set<string>
+  steps: Set<string>
   /** Flushes Redis; called now and then. */
   flush?: () => Promise<void>
-  /** Called at each kill. */
-  onKill?: (program: Program, crashAt: string) => void
-}
-
-/** The results of a storm. `steps`: at which processes were killed. */
-export type StormFigures = {
-  kills: number
-  steps: Set<string>
-  calls: number
-  answered: number
-  succeeded: number
 }
 
 /**
  * Keeps an installation under load while its processes kill themselves at one named step after another, and are
- * replaced at once. Then lets it come to rest, and checks its promises.
+ * replaced at once. Then lets it come to rest, and checks its promises. Returns how many were killed, and what became
+ * of the calls.
  */
-export async function storm(town: Installation, sandbox: Sandbox, options: StormOptions): Promise<StormFigures> {
+export async function storm(town: Installation, sandbox: Sandbox, options: StormOptions) {
   const account = await anAccount(town.db, 100_000_000)
   // So wide that nothing is refused: what killed processes leave of them is in the books that are checked.
   await town.db.transaction((trx) => setLimitsOf(trx, account.id, { tokensPerMinute: 1_000_000_000 }))
@@ -60,16 +50,13 @@ export async function storm(town: Installation, sandbox: Sandbox, options: Storm
   await checkOutcome(town, storm.webUrl(), account, sandbox, sent)
   return {
     kills: storm.dead.length,
-    steps: storm.steps,
     calls: calls.length,
-    answered: sent.filter(({ reply }) => reply?.status === 200).length,
     succeeded: calls.filter(({ status }) => status === 'succeeded').length,
   }
 }
 
 class Storm {
   readonly dead: Program[] = []
-  readonly steps: Set<string>
   private readonly sent: Sent[] = []
   readonly live: Record<Kind, Program[]> = { web: [], worker: [] }
   private readonly planned: Record<Kind, number>
@@ -84,7 +71,6 @@ class Storm {
     this.account = account
     this.options = options
     this.planned = { web: options.seed, worker: options.seed }
-    this.steps = options.steps ?? new Set()
   }
 
   /** Runs until enough processes were killed. */
@@ -115,7 +101,11 @@ class Storm {
   private async continueThroughFlush(flush: () => Promise<void>): Promise<void> {
     const all = stepsOf('web').length + stepsOf('worker').length
     const startedAt = performance.now()
-    for (let flushes = 0; this.steps.size < all && performance.now() - startedAt < OVERTIME_MS; await pause(50)) {
+    for (
+      let flushes = 0;
+      this.options.steps.size < all && performance.now() - startedAt < OVERTIME_MS;
+      await pause(50)
+    ) {
       if (performance.now() - startedAt < flushes * OVERTIME_FLUSH_MS) continue
       flushes++
       await this.lose(flush)
@@ -158,7 +148,7 @@ class Storm {
   private async keep(kind: Kind): Promise<void> {
     for (;;) {
       // Steps at which no process was killed yet come first.
-      const missing = stepsOf(kind).filter((name) => !this.steps.has(`${kind} ${name}`))
+      const missing = stepsOf(kind).filter((name) => !this.options.steps.has(`${kind} ${name}`))
       const all = missing.length > 0 ? missing : stepsOf(kind)
       const turn = this.planned[kind]++
       const step = all[turn % all.length]!
@@ -173,8 +163,7 @@ class Storm {
       this.live[kind] = this.live[kind].filter((one) => one !== program)
       this.dead.push(program)
       // Perhaps before it was up: a new worker may run the reconciler first.
-      if (program.steps.at(-1)?.name === step) this.steps.add(`${kind} ${step}`)
-      this.options.onKill?.(program, crashAt)
+      if (program.steps.at(-1)?.name === step) this.options.steps.add(`${kind} ${step}`)
     }
   }
 
@@ -192,18 +181,9 @@ class Storm {
 
   private async client(at: number): Promise<void> {
     for (let nth = at; this.raging; nth++) {
-      const { path, body, mayBeSent, isNotStored, isDeleted } = KINDS[nth % KINDS.length]!
+      const kind = KINDS[nth % KINDS.length]!
       const prompt = `storm ${randomUUID()}`
-      const one: Sent & { path: string; body: object } = {
-        prompt,
-        key: randomUUID(),
-        mayBeSent,
-        isNotStored,
-        isDeleted,
-        reply: null,
-        path,
-        body: body(prompt),
-      }
+      const one: Sent = { ...kind, prompt, key: randomUUID(), sends: kind.body(prompt), reply: null }
       this.sent.push(one)
       // An unanswered client asks any web process again with the same key.
       while (one.reply === null && this.raging) {
@@ -214,8 +194,8 @@ class Storm {
     }
   }
 
-  private async ask(one: Sent & { path?: string; body?: object }, url: string): Promise<Reply> {
-    const reply = await post(`${url}/v1/${one.path}`, this.account.key, one.body, { 'idempotency-key': one.key })
+  private async ask(one: Sent, url: string): Promise<Reply> {
+    const reply = await post(`${url}/v1/${one.path}`, this.account.key, one.sends, { 'idempotency-key': one.key })
     if (one.isDeleted && reply.status === 200) await this.remove(reply, url)
     return reply
   }

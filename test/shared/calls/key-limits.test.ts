@@ -5,12 +5,10 @@ import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import type { KeyChanges } from '../../../src/shared/identity/key-limits.ts'
 import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { createKey } from '../../../src/shared/identity/api-keys.ts'
-import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
-import { openCalls } from '../../../src/shared/calls/statements.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
+import { aResult, anOrder, opened, refund, verbs, wordOf, wordsOf } from './opening.ts'
 import { useBooks } from '../../support/database.ts'
 
 describe('the limits of a key, judged by the charge', () => {
@@ -21,9 +19,6 @@ describe('the limits of a key, judged by the charge', () => {
     await changeKey(db, account.keyId, changes)
     return account
   }
-
-  const wordsOf = async (orders: OpenRequest[]): Promise<string[]> =>
-    (await openCalls(db, orders, { maxOutstanding: 1000 })).map(({ outcome }) => outcome)
 
   describe('a scope', () => {
     const CASES: [what: string, changes: KeyChanges, order: Partial<OpenRequest>, word: string][] = [
@@ -54,7 +49,7 @@ describe('the limits of a key, judged by the charge', () => {
       it(`answers ${word} to ${what}, also beside a key without one in the same batch`, async () => {
         const account = await limited(changes)
         const free = { ...account, keyId: (await createKey(db, account.id, 'free')).id }
-        expect(await wordsOf([anOrder(free, 1), anOrder(account, 1, order), anOrder(free, 1)])).to.deep.equal([
+        expect(await wordsOf(db, [anOrder(free, 1), anOrder(account, 1, order), anOrder(free, 1)])).to.deep.equal([
           'opened',
           word,
           'opened',
@@ -66,34 +61,35 @@ describe('the limits of a key, judged by the charge', () => {
       const account = await anAccount(db, 100)
       await rotateKey(db, account.keyId, 60)
       expect(
-        await wordsOf([anOrder(account, 1, { secretVersion: 1 }), anOrder(account, 1, { secretVersion: 2 })]),
+        await wordsOf(db, [anOrder(account, 1, { secretVersion: 1 }), anOrder(account, 1, { secretVersion: 2 })]),
       ).to.deep.equal(['opened', 'opened'])
       await db('api_keys').where({ id: account.keyId }).update({ previous_until: db.fn.now() })
       expect(
-        await wordsOf([anOrder(account, 1, { secretVersion: 1 }), anOrder(account, 1, { secretVersion: 2 })]),
+        await wordsOf(db, [anOrder(account, 1, { secretVersion: 1 }), anOrder(account, 1, { secretVersion: 2 })]),
       ).to.deep.equal(['unauthorized', 'opened'])
       await rotateKey(db, account.keyId, 0)
-      expect(await wordsOf([1, 2, 3].map((secretVersion) => anOrder(account, 1, { secretVersion })))).to.deep.equal([
-        'unauthorized',
-        'unauthorized',
-        'opened',
-      ])
+      expect(
+        await wordsOf(
+          db,
+          [1, 2, 3].map((secretVersion) => anOrder(account, 1, { secretVersion })),
+        ),
+      ).to.deep.equal(['unauthorized', 'unauthorized', 'opened'])
     })
   })
 
   it('are what they are at the charge, whatever was looked up, and nothing is charged against them', async () => {
     const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
     const order = anOrder(account, 1)
-    expect(await wordsOf([anOrder(other, 1), order])).to.deep.equal(['opened', 'opened'])
+    expect(await wordsOf(db, [anOrder(other, 1), order])).to.deep.equal(['opened', 'opened'])
     await setAccountStatus(db, null, account.id, 'suspended')
     // The earlier try is given its call, whatever holds now.
-    expect(await wordsOf([anOrder(other, 1), anOrder(account, 1), order])).to.deep.equal([
+    expect(await wordsOf(db, [anOrder(other, 1), anOrder(account, 1), order])).to.deep.equal([
       'opened',
       'account_suspended',
       'exists',
     ])
     await revokeKey(db, allOf(account.id), account.keyId)
-    expect(await wordsOf([anOrder(other, 1), anOrder(account, 1), order])).to.deep.equal([
+    expect(await wordsOf(db, [anOrder(other, 1), anOrder(account, 1), order])).to.deep.equal([
       'opened',
       'unauthorized',
       'exists',
@@ -111,10 +107,7 @@ describe('the limits of a key, judged by the charge', () => {
       expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('too_many_calls_of_key')
       const free = { ...account, keyId: (await createKey(db, account.id, 'free')).id }
       await opened(calls, free, 1)
-      await Promise.all([
-        calls.settle(first, 'image', aResult(1)),
-        calls.refund(second, gatewayError('upstream_failed')),
-      ])
+      await Promise.all([calls.settle(first, 'image', aResult(1)), refund(db, second)])
       const words = (await Promise.all(Array.from({ length: 5 }, () => calls.open(anOrder(account, 1))))).map(wordOf)
       expect(words.filter((word) => word === 'opened').length).to.equal(2)
       expect(words.filter((word) => word === 'too_many_calls_of_key').length).to.equal(3)

@@ -1,6 +1,8 @@
 import { expect } from 'chai'
+import { createKey } from '../../../src/shared/identity/api-keys.ts'
 import { claimCall } from '../../../src/shared/calls/numbered-retries.ts'
 import type { DeadProcess } from '../../../src/shared/calls/numbered-retries.ts'
+import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -49,6 +51,11 @@ describe('a retry of a call that is just being ended', () => {
     const { id, claimed } = await claimWhileItEnds('a-dead-process', false, dead)
     expect(claimed).to.equal(id)
   })
+
+  it('joins none that its process had answered before it died', async () => {
+    const dead = [{ address: 'a-dead-process', lastSeenMs: Date.now() + 60_000 }]
+    expect((await claimWhileItEnds('a-dead-process', false, dead)).claimed).to.equal(null)
+  })
 })
 
 describe('equal requests that come together to calls that were left', () => {
@@ -94,6 +101,38 @@ describe('equal requests that come together to calls that were left', () => {
     } finally {
       await holding.rollback()
     }
+  })
+
+  it('take over no call that has failed or is too old for them, nor without a number one of another key', async () => {
+    const claim = (account: TestAccount, isNumbered: boolean): Promise<CallId | null> =>
+      isNumbered
+        ? claimCall(db, { ...account, accountId: account.id, requestHash: HASH, replyTo: 'another' }, [])
+        : verbs(db)
+            .open(asking(account))
+            .then((outcome) => ('claimed' in outcome ? outcome.claimed : null))
+    const ago = (seconds: number) => (id: CallId) =>
+      db('calls')
+        .where({ id })
+        .update({ created_at: db.raw("now() - ? * interval '1 second'", [seconds]) })
+    const CASES: [what: string, change: (id: CallId) => Promise<unknown>, numbered: boolean, without: boolean][] = [
+      ['of 110 seconds ago', ago(110), true, true],
+      ['of nine minutes ago', ago(540), true, false],
+      ['of ten minutes ago', ago(601), false, false],
+      ['that has failed', (id) => verbs(db).refund(id, gatewayError('upstream_failed')), false, false],
+      ['of this key', () => Promise.resolve(), true, true],
+    ]
+    for (const [what, change, ...joins] of CASES)
+      for (const [at, isJoined] of joins.entries()) {
+        const account = await anAccount(db, 1000)
+        const [id] = await leftCalls(account, 1)
+        await change(id!)
+        const { id: keyId } = await createKey(db, account.id, 'other')
+        const others = await claim({ ...account, keyId, userId: account.userId }, false)
+        expect(others, `${what}: with another key`).to.equal(null)
+        expect(await claim(account, at === 0), `${what}: ${at === 0 ? 'numbered' : 'without a number'}`).to.equal(
+          isJoined ? id : null,
+        )
+      }
   })
 
   it('take over nothing where the key is not valid or the account is suspended', async () => {

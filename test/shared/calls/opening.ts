@@ -2,6 +2,8 @@ import type { Period } from '../../../src/shared/identity/budgets.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { firstIdAt, newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, CallId, GrantId } from '../../../src/shared/platform/ids.ts'
+import { openCalls } from '../../../src/shared/calls/statements.ts'
+import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import { mediaOutput } from '../../../src/shared/calls/stored-answers.ts'
 import type { OpenOutcome, OpenRequest, StoredSettlement } from '../../../src/shared/calls/types.ts'
@@ -89,6 +91,13 @@ export const wordOf = (outcome: OpenOutcome): string => {
   if (outcome.opened) return 'opened'
   return 'refusal' in outcome ? outcome.refusal : 'exists'
 }
+
+/** The outcomes of one batch, as one word each. */
+export const wordsOf = async (db: Db, orders: OpenRequest[]): Promise<string[]> =>
+  (await openCalls(db, orders, { maxOutstanding: 1000 })).map(({ outcome }) => outcome)
+
+/** Ends a call as one whose upstream has failed. */
+export const refund = (db: Db, id: CallId) => verbs(db).refund(id, gatewayError('upstream_failed'))
 
 /** What remains in these grants. */
 export async function remainders(db: Db, grants: readonly GrantId[]): Promise<number[]> {

@@ -78,12 +78,9 @@ describe('the versions of the catalogue', () => {
       (thrown: unknown) => thrown,
     )
     expect(error).to.be.an.instanceOf(BadCatalogue)
-    expect((error as BadCatalogue).faults.map(({ path }) => path)).to.have.members([
-      'models[0].credits',
-      'models[1].credits',
-      'models[1].colour',
-      'models[1].upstreams[0].upstream',
-    ])
+    expect((error as BadCatalogue).faults.map(({ path }) => path)).to.have.members(
+      'models[0].credits models[1].credits models[1].colour models[1].upstreams[0].upstream'.split(' '),
+    )
     expect((await current()).version).to.equal(1)
     expect(await db('operator_actions')).to.have.length(1)
   })

@@ -79,18 +79,12 @@ const completed = (...output: Fields[]): Fields => ({ type: 'response.completed'
 describe('the events of a response, completed', () => {
   it('have their item and part around deltas that came alone, without a place, and an output that is empty', () => {
     const events = responseOf(delta('a'), delta('b'), completed())
-    expect(events.map(({ type }) => type)).to.deep.equal([
-      'created',
-      'in_progress',
-      'output_item.added',
-      'content_part.added',
-      'output_text.delta',
-      'output_text.delta',
-      'output_text.done',
-      'content_part.done',
-      'output_item.done',
-      'completed',
-    ])
+    expect(events.map(({ type }) => type)).to.deep.equal(
+      (
+        'created in_progress output_item.added content_part.added output_text.delta output_text.delta ' +
+        'output_text.done content_part.done output_item.done completed'
+      ).split(' '),
+    )
     expect(events[5]).to.include({ output_index: 0, content_index: 0, delta: 'b' })
     expect(events[8]!.item).to.deep.include({
       status: 'completed',

@@ -63,14 +63,7 @@ describe('the hashing gate', () => {
     const flood = hashes.many(20, '10.0.0.1')
     const others = [...hashes.many(2, '10.0.0.2'), ...hashes.many(1, '10.0.0.3')]
     await hashes.finish([...flood, ...others])
-    expect(hashes.begun.slice(2, 8)).to.deep.equal([
-      '10.0.0.1',
-      '10.0.0.2',
-      '10.0.0.3',
-      '10.0.0.1',
-      '10.0.0.2',
-      '10.0.0.1',
-    ])
+    expect(hashes.begun.slice(2, 8)).to.deep.equal('10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.1 10.0.0.2 10.0.0.1'.split(' '))
   })
 
   it('refuses those who fill it, however they came first, and nobody else', async () => {

@@ -40,24 +40,26 @@ export function outcome(bytes: Buffer): Sound | NoSound {
   }
 }
 
-/** A WAV file of silence, 8,000 samples of 16 bits a second. */
-export function silence(seconds: number): Buffer {
-  const data = Buffer.alloc(seconds * 16_000)
+/** A WAV file of these samples of 16 bits. */
+export function wavOf(data: Buffer, rate: number, channels: number): Buffer {
   const head = Buffer.alloc(44)
-  head.write('RIFF', 0)
+  head.write('RIFF')
   head.writeUInt32LE(36 + data.length, 4)
   head.write('WAVEfmt ', 8)
   head.writeUInt32LE(16, 16)
   head.writeUInt16LE(1, 20)
-  head.writeUInt16LE(1, 22)
-  head.writeUInt32LE(8000, 24)
-  head.writeUInt32LE(16_000, 28)
-  head.writeUInt16LE(2, 32)
+  head.writeUInt16LE(channels, 22)
+  head.writeUInt32LE(rate, 24)
+  head.writeUInt32LE(rate * channels * 2, 28)
+  head.writeUInt16LE(channels * 2, 32)
   head.writeUInt16LE(16, 34)
   head.write('data', 36)
   head.writeUInt32LE(data.length, 40)
   return Buffer.concat([head, data])
 }
+
+/** A WAV file of silence, 8,000 samples of 16 bits a second. */
+export const silence = (seconds: number): Buffer => wavOf(Buffer.alloc(seconds * 16_000), 8000, 1)
 
 /** A page of Ogg with the right checksum. */
 export function oggPage(serial: number, flags: number, lengths: Buffer, body: Buffer): Buffer {

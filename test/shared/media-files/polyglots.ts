@@ -1,47 +1,33 @@
 /**
  * Files that are of two formats: of one that costs little, and of another in which much more is heard.
  */
-import { atPosition, recording } from './fixtures.ts'
+import { atPosition, recording, wavOf } from './fixtures.ts'
 import { hiddenClusters, times } from './worst-cases.ts'
 
 /** A file, and whether it is one of those that a customer may send. */
 export type Made = { name: string; bytes: Buffer; isHonest?: true }
 
 /** Long audio, which is what a polyglot hides. */
-const LONG = ['-f', 'lavfi', '-i', 'anullsrc=r=8000:cl=mono', '-t', '60']
+const LONG = '-f lavfi -i anullsrc=r=8000:cl=mono -t 60'
 
 /** @param make has ffmpeg write a file to its output */
 export function polyglots(make: (...args: string[]) => Buffer): Made[] {
-  const as = (format: string, ...options: string[]): Buffer => make(...LONG, ...options, '-f', format)
-  const mp3 = make(
-    '-f',
-    'lavfi',
-    '-i',
-    'sine',
-    '-t',
-    '4',
-    '-c:a',
-    'libmp3lame',
-    '-write_xing',
-    '0',
-    '-id3v2_version',
-    '0',
-    '-f',
-    'mp3',
-  )
+  const as = (format: string, options = ''): Buffer =>
+    make(...`${LONG} ${options} -f ${format}`.split(' ').filter((word) => word !== ''))
+  const mp3 = make(...'-f lavfi -i sine -t 4 -c:a libmp3lame -write_xing 0 -id3v2_version 0 -f mp3'.split(' '))
   const long = {
     flac: as('flac'),
-    opus: as('ogg', '-c:a', 'libopus', '-b:a', '6k'),
-    webm: as('webm', '-c:a', 'libopus', '-b:a', '6k'),
+    opus: as('ogg', '-c:a libopus -b:a 6k'),
+    webm: as('webm', '-c:a libopus -b:a 6k'),
     wav: as('wav'),
-    adts: as('adts', '-c:a', 'aac'),
-    loas: as('latm', '-c:a', 'aac'),
-    ac3: as('ac3', '-ar', '32000', '-b:a', '32k'),
-    nut: as('nut', '-c:a', 'libopus', '-b:a', '6k'),
-    ts: as('mpegts', '-c:a', 'aac'),
-    ps: as('vob', '-c:a', 'mp2', '-ar', '16000', '-b:a', '8k'),
-    spdif: as('spdif', '-c:a', 'ac3', '-ar', '32000', '-b:a', '32k'),
-    mp3: as('mp3', '-c:a', 'libmp3lame', '-b:a', '8k', '-write_xing', '0', '-id3v2_version', '0'),
+    adts: as('adts', '-c:a aac'),
+    loas: as('latm', '-c:a aac'),
+    ac3: as('ac3', '-ar 32000 -b:a 32k'),
+    nut: as('nut', '-c:a libopus -b:a 6k'),
+    ts: as('mpegts', '-c:a aac'),
+    ps: as('vob', '-c:a mp2 -ar 16000 -b:a 8k'),
+    spdif: as('spdif', '-c:a ac3 -ar 32000 -b:a 32k'),
+    mp3: as('mp3', '-c:a libmp3lame -b:a 8k -write_xing 0 -id3v2_version 0'),
     m4a: recording('aac.m4a'),
   }
   const all = Object.entries(long)
@@ -62,14 +48,14 @@ export function polyglots(make: (...args: string[]) => Buffer): Made[] {
     })),
     ...all.map(([name, bytes]) => ({ name: `${name} in the frames of MP3`, bytes: inFrames(bytes) })),
     ...all.flatMap(([name, bytes]) => [
-      { name: `${name} in samples of 16 bits`, bytes: wavOf(bytes, 16) },
+      { name: `${name} in samples of 16 bits`, bytes: fastWav(bytes) },
       {
         name: `${name} behind zeros in samples of 16 bits`,
-        bytes: wavOf(Buffer.concat([Buffer.alloc(64), bytes]), 16),
+        bytes: fastWav(Buffer.concat([Buffer.alloc(64), bytes])),
       },
       {
         name: `${name} behind a tag in samples of 16 bits`,
-        bytes: wavOf(Buffer.concat([tagOf(Buffer.alloc(0)), bytes]), 16),
+        bytes: fastWav(Buffer.concat([tagOf(Buffer.alloc(0)), bytes])),
       },
       { name: `${name} in the head of WebM`, bytes: webmBehind(bytes) },
     ]),
@@ -103,27 +89,12 @@ function inFrames(bytes: Buffer): Buffer {
   return Buffer.concat(frames)
 }
 
-/** Samples of PCM with 8 channels and at 192 kHz, which cost least. */
-function wavOf(data: Buffer, bits: number): Buffer {
-  const head = Buffer.alloc(44)
-  head.write('RIFF')
-  head.writeUInt32LE(36 + data.length, 4)
-  head.write('WAVEfmt ', 8)
-  head.writeUInt32LE(16, 16)
-  head.writeUInt16LE(1, 20)
-  head.writeUInt16LE(2, 22)
-  head.writeUInt32LE(192_000, 24)
-  head.writeUInt32LE((192_000 * bits) / 4, 28)
-  head.writeUInt16LE(bits / 4, 32)
-  head.writeUInt16LE(bits, 34)
-  head.write('data', 36)
-  head.writeUInt32LE(data.length, 40)
-  return Buffer.concat([head, data])
-}
+/** As many samples a second as WAV files have that cost least. */
+const fastWav = (data: Buffer): Buffer => wavOf(data, 192_000, 2)
 
 /** ACT: the head of a WAV file at 8 kHz, and packets of 10 bytes for 10 ms. */
 function dictation(): Buffer {
-  const file = wavOf(Buffer.alloc(60_000), 16)
+  const file = fastWav(Buffer.alloc(60_000))
   file.writeUInt16LE(8, 22)
   file.writeUInt32LE(8000, 24)
   file[256] = 0x84

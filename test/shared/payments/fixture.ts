@@ -10,8 +10,12 @@ import type { OrderTerms } from '../../../src/shared/payments/checkout.ts'
 import type { PaymentDeps } from '../../../src/shared/payments/deps.ts'
 import { providerOf } from '../../../src/shared/payments/deps.ts'
 import { checkOrder } from '../../../src/shared/payments/check.ts'
-import type { NewOrder, PaymentRow } from '../../../src/shared/payments/orders.ts'
+import type { NewOrder, PaymentRow, PaymentStatus } from '../../../src/shared/payments/orders.ts'
 import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
+import { changeSettings } from '../../../src/shared/payments/settings.ts'
+import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
+import { anAccount, proveAddress } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { useFor } from '../../support/gateway.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
@@ -55,6 +59,27 @@ export type PaymentFixture = {
   buy: (account: AccountId, terms?: OrderTerms, keep?: boolean) => Promise<PaymentRow>
   stop: () => Promise<void>
 }
+
+/** A pack as a catalogue sells it, by which accounts are topped up. */
+export const SOLD = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 50 }
+export const catalogue = { packs: [SOLD], topUp: null } as unknown as Catalogue
+
+/** An account with 1,050 credits and a card, which is topped up below 500. */
+export async function aBuyer({ deps: { db }, buy }: PaymentFixture, monthlyCapMinor = 100_000): Promise<TestAccount> {
+  const account = await anAccount(db)
+  await proveAddress(db, account)
+  await buy(account.id, undefined, true)
+  await changeSettings(db, account.id, { autoTopUp: { threshold: 500, pack: SOLD.id, monthlyCapMinor } }, false)
+  return account
+}
+
+/** The statuses of the automatic payments of an account, oldest first. */
+export const autos = (db: Db, id: AccountId): Promise<PaymentStatus[]> =>
+  db('payments').where({ account_id: id, kind: 'auto' }).orderBy('id').pluck<PaymentStatus[]>('status')
+
+/** The kinds of the mails to an account's address, oldest first. */
+export const mailsTo = (db: Db, { email }: TestAccount): Promise<string[]> =>
+  db('mails').where({ recipient: email }).orderBy('id').pluck<string[]>('kind')
 
 /** The payments of a suite. */
 export const usePayments = (db: Db): PaymentFixture =>

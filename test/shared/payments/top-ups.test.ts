@@ -1,23 +1,17 @@
 import { expect } from 'chai'
-import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
-import type { AccountId } from '../../../src/shared/platform/ids.ts'
 import { NO_ANSWER, failOrder } from '../../../src/shared/payments/ending.ts'
-import type { PaymentStatus } from '../../../src/shared/payments/orders.ts'
 import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
 import { billingOf, changeSettings, noticeLowBalances } from '../../../src/shared/payments/settings.ts'
 import { dueTopUps, topUp } from '../../../src/shared/payments/top-ups.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { aGrant, anAccount, balanceOf, proveAddress } from '../../../scripts/harness/factories.ts'
+import { aGrant, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { withinOneDay } from '../../support/one-day.ts'
 import { spent, verbs } from '../calls/opening.ts'
 import type { PaymentFixture } from './fixture.ts'
-import { anOrder, paymentFixture } from './fixture.ts'
-
-const PACK = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 50 }
-const catalogue = { packs: [PACK], topUp: null } as unknown as Catalogue
+import { SOLD, aBuyer, anOrder, autos, catalogue, mailsTo, paymentFixture } from './fixture.ts'
 
 describe('automatic top-up', () => {
   let db: Db
@@ -39,15 +33,6 @@ describe('automatic top-up', () => {
     await db.destroy()
   })
 
-  /** An account with 1,050 credits and a card, which is topped up below 500. */
-  async function aBuyer(monthlyCapMinor = 100_000): Promise<TestAccount> {
-    const account = await anAccount(db)
-    await proveAddress(db, account)
-    await fixture.buy(account.id, undefined, true)
-    await changeSettings(db, account.id, { autoTopUp: { threshold: 500, pack: PACK.id, monthlyCapMinor } }, false)
-    return account
-  }
-
   /** Lets the balance cross the threshold downwards, and the worker follow. */
   async function cross(account: TestAccount): Promise<void> {
     const missing = 600 - (await balanceOf(db, account.id))
@@ -56,69 +41,63 @@ describe('automatic top-up', () => {
     await topUp(fixture.deps, catalogue, account.id)
   }
 
-  const autos = (id: AccountId): Promise<PaymentStatus[]> =>
-    db('payments').where({ account_id: id, kind: 'auto' }).orderBy('id').pluck<PaymentStatus[]>('status')
-
-  const mailsTo = ({ email }: TestAccount): Promise<string[]> =>
-    db('mails').where({ recipient: email }).orderBy('id').pluck<string[]>('kind')
-
   async function letCardBe(account: TestAccount, card: string): Promise<void> {
     const { method } = (await billingOf(db, account.id, false)).card!
     await fixture.stripe.control('POST', `cards/${method}`, { card })
   }
 
   it('charges the card once per crossing, whoever tries and whatever is spent below the threshold', async () => {
-    const account = await aBuyer()
+    const account = await aBuyer(fixture)
     const intents = (await fixture.stripe.list('payment_intent')).length
     await letCardBe(account, 'declined')
     await spent(verbs(db), account, 600)
     await Promise.all(Array.from({ length: 10 }, () => topUp(fixture.deps, catalogue, account.id)))
     await spent(verbs(db), account, 1)
     await topUp(fixture.deps, catalogue, account.id)
-    expect(await autos(account.id)).to.deep.equal(['failed'])
+    expect(await autos(db, account.id)).to.deep.equal(['failed'])
     expect(await fixture.stripe.list('payment_intent')).to.have.lengthOf(intents + 1)
   })
 
   it('does not overtake the mail about the low balance, of which there is one per crossing', async () => {
-    const account = await aBuyer()
+    const account = await aBuyer(fixture)
     await changeSettings(db, account.id, { lowBalance: { threshold: 500 } }, false)
-    const lowBalances = async () => (await mailsTo(account)).filter((kind) => kind === 'low_balance').length
+    const lowBalances = async () => (await mailsTo(db, account)).filter((kind) => kind === 'low_balance').length
     await cross(account)
-    expect([await autos(account.id), await lowBalances()]).to.deep.equal([['paid'], 1])
+    expect([await autos(db, account.id), await lowBalances()]).to.deep.equal([['paid'], 1])
     await noticeLowBalances(db, 200)
     expect(await lowBalances()).to.equal(1)
     await cross(account)
-    expect([await autos(account.id), await lowBalances()]).to.deep.equal([['paid', 'paid'], 2])
+    expect([await autos(db, account.id), await lowBalances()]).to.deep.equal([['paid', 'paid'], 2])
   })
 
   it('has no mail about money sent to an address that was not verified', async () => {
-    const account = await aBuyer()
+    const account = await aBuyer(fixture)
     await db('users').where({ id: account.userId }).update({ email_verified_at: null })
-    const before = await mailsTo(account)
+    const before = await mailsTo(db, account)
     await changeSettings(db, account.id, { lowBalance: { threshold: 500 } }, false)
     await cross(account)
     await noticeLowBalances(db, 200)
-    expect([await autos(account.id), await mailsTo(account)]).to.deep.equal([['paid'], before])
+    expect([await autos(db, account.id), await mailsTo(db, account)]).to.deep.equal([['paid'], before])
   })
 
   it('ends with three declines in a row, and a mail that says so', async () => {
-    const account = await aBuyer()
+    const account = await aBuyer(fixture)
     for (const card of ['declined', 'declined', 'card', 'declined', 'declined']) {
       await letCardBe(account, card)
       await cross(account)
     }
-    expect(await autos(account.id)).to.deep.equal(['failed', 'failed', 'paid', 'failed', 'failed'])
+    expect(await autos(db, account.id)).to.deep.equal(['failed', 'failed', 'paid', 'failed', 'failed'])
     expect((await billingOf(db, account.id, false)).settings.autoTopUp, 'two in a row').not.to.equal(null)
-    expect(await mailsTo(account)).not.to.include('top_up_off')
+    expect(await mailsTo(db, account)).not.to.include('top_up_off')
     await cross(account)
     expect((await billingOf(db, account.id, false)).settings.autoTopUp, 'three in a row').to.equal(null)
-    expect((await mailsTo(account)).filter((kind) => kind === 'top_up_off')).to.have.lengthOf(1)
+    expect((await mailsTo(db, account)).filter((kind) => kind === 'top_up_off')).to.have.lengthOf(1)
     await cross(account)
-    expect(await autos(account.id)).to.have.lengthOf(6)
+    expect(await autos(db, account.id)).to.have.lengthOf(6)
   })
 
   it('counts a decline where Stripe refuses, and none where it never answers', async () => {
-    const account = await aBuyer()
+    const account = await aBuyer(fixture)
     const declinesAfter = async (failure: string) => {
       const card = { customer: 'cus_1', method: 'pm_1' }
       const row = await db.transaction((trx) => placeOrder(trx, { ...anOrder(account.id), kind: 'auto', ...card }))
@@ -150,7 +129,7 @@ describe('automatic top-up', () => {
     ['later-authentication', 'authentication_required'],
   ] as const) {
     it(`says at its first decline (${failure}) that it failed, tries again hours later, and then ends`, async () => {
-      const account = await aBuyer()
+      const account = await aBuyer(fixture)
       await letCardBe(account, card)
       await cross(account)
       const balance = await balanceOf(db, account.id)
@@ -158,28 +137,28 @@ describe('automatic top-up', () => {
       expect(await failureMails(account)).to.deep.equal([first])
       expect((await billingOf(db, account.id, false)).topUpFailure).to.include({ failure })
       await topUp(fixture.deps, catalogue, account.id)
-      expect(await autos(account.id), 'before its time').to.deep.equal(['failed'])
+      expect(await autos(db, account.id), 'before its time').to.deep.equal(['failed'])
       await hoursLater(account)
-      expect(await autos(account.id)).to.deep.equal(['failed', 'failed'])
+      expect(await autos(db, account.id)).to.deep.equal(['failed', 'failed'])
       expect(await failureMails(account), 'one for a row').to.deep.equal([first])
       await hoursLater(account)
       expect((await failureMails(account)).map(({ kind }) => kind)).to.deep.equal(['top_up_failed', 'top_up_off'])
       expect((await billingOf(db, account.id, false)).settings.autoTopUp).to.equal(null)
       await hoursLater(account)
-      expect(await autos(account.id)).to.have.lengthOf(3)
+      expect(await autos(db, account.id)).to.have.lengthOf(3)
     })
   }
 
   it('is not tried again once the balance has recovered, and counts as working once it was paid', async () => {
-    const account = await aBuyer()
+    const account = await aBuyer(fixture)
     await letCardBe(account, 'no-funds')
     await cross(account)
     await aGrant(db, account.id, { amount: 1000 })
     await hoursLater(account)
-    expect(await autos(account.id)).to.deep.equal(['failed'])
+    expect(await autos(db, account.id)).to.deep.equal(['failed'])
     await letCardBe(account, 'card')
     await cross(account)
-    expect(await autos(account.id)).to.deep.equal(['failed', 'paid'])
+    expect(await autos(db, account.id)).to.deep.equal(['failed', 'paid'])
     expect(await billingOf(db, account.id, false)).to.deep.include({ declines: 0, topUpFailure: null })
     await letCardBe(account, 'declined')
     await cross(account)
@@ -201,10 +180,10 @@ describe('automatic top-up', () => {
       },
     }
     for (const remove of Object.values(gone)) {
-      const account = await aBuyer()
+      const account = await aBuyer(fixture)
       await remove(account)
       await cross(account)
-      expect(await autos(account.id)).to.deep.equal(['failed'])
+      expect(await autos(db, account.id)).to.deep.equal(['failed'])
       expect((await failureMails(account)).map(({ kind }) => kind)).to.deep.equal(['top_up_off'])
       const billing = await billingOf(db, account.id, false)
       expect([billing.card, billing.settings.autoTopUp, billing.topUpFailure?.failure]).to.deep.equal([
@@ -216,43 +195,43 @@ describe('automatic top-up', () => {
   })
 
   it('charges no card of another mode, and says so', async () => {
-    const account = await aBuyer()
+    const account = await aBuyer(fixture)
     const intents = (await fixture.stripe.list('payment_intent')).length
     const live = { ...fixture.deps, provider: { ...fixture.deps.provider, liveMode: true } }
     await spent(verbs(db), account, 600)
     await topUp(live, catalogue, account.id)
-    expect(await autos(account.id)).to.deep.equal([])
+    expect(await autos(db, account.id)).to.deep.equal([])
     expect(await fixture.stripe.list('payment_intent')).to.have.lengthOf(intents)
     expect((await failureMails(account)).map(({ kind }) => kind)).to.deep.equal(['top_up_failed'])
   })
 
   it('says that what it buys is no longer sold', async () => {
-    const account = await aBuyer()
+    const account = await aBuyer(fixture)
     await spent(verbs(db), account, 600)
-    await topUp(fixture.deps, { packs: [], topUp: null } as unknown as Catalogue, account.id)
+    await topUp(fixture.deps, { ...catalogue, packs: [] }, account.id)
     expect((await failureMails(account)).map(({ details }) => details.failure)).to.deep.equal(['not_sold'])
   })
 
   it('says once a month that its cap is reached, and again for another cap', async () => {
-    const account = await aBuyer(1000)
+    const account = await aBuyer(fixture, 1000)
     for (let crossing = 0; crossing < 3; crossing++) await cross(account)
     const caps = async () => (await failureMails(account)).filter(({ details }) => details.failure === 'monthly_cap')
-    expect([await autos(account.id), (await caps()).length]).to.deep.equal([['paid'], 1])
+    expect([await autos(db, account.id), (await caps()).length]).to.deep.equal([['paid'], 1])
     await db('billing_settings')
       .where({ account_id: account.id })
       .update({ top_up_failed_at: db.raw("now() - interval '32 days'") })
     await cross(account)
     await cross(account)
     expect(await caps(), 'another month').to.have.lengthOf(2)
-    await changeSettings(db, account.id, { autoTopUp: { threshold: 500, pack: PACK.id, monthlyCapMinor: 1500 } }, false)
+    await changeSettings(db, account.id, { autoTopUp: { threshold: 500, pack: SOLD.id, monthlyCapMinor: 1500 } }, false)
     await cross(account)
     expect(await caps(), 'another cap').to.have.lengthOf(3)
   })
 
   it('keeps its monthly cap (UTC), and continues in the next month', async () => {
-    const account = await aBuyer(2000)
+    const account = await aBuyer(fixture, 2000)
     for (let crossing = 0; crossing < 3; crossing++) await cross(account)
-    expect(await autos(account.id)).to.deep.equal(['paid', 'paid'])
+    expect(await autos(db, account.id)).to.deep.equal(['paid', 'paid'])
     expect(await balanceOf(db, account.id)).to.equal(400)
     /** Moves the first top-up to so many microseconds after the start of this month of UTC. */
     const move = async (microseconds: number) => {
@@ -264,9 +243,9 @@ describe('automatic top-up', () => {
     }
     await move(0)
     await cross(account)
-    expect(await autos(account.id), 'the first moment of the month').to.have.lengthOf(2)
+    expect(await autos(db, account.id), 'the first moment of the month').to.have.lengthOf(2)
     await move(-1)
     await cross(account)
-    expect(await autos(account.id), 'the last moment of the month before').to.deep.equal(['paid', 'paid', 'paid'])
+    expect(await autos(db, account.id), 'the last moment of the month before').to.deep.equal(['paid', 'paid', 'paid'])
   })
 })

@@ -53,7 +53,7 @@ export const PRICES = { image: 40, video: 250, input: 10, output: 20 } as const
 export const CHAT_COST = 200
 
 /** The whole-call deadline of the models whose names begin with `hasty-`, in seconds. */
-export const HASTY_SECONDS = 3
+const HASTY_SECONDS = 3
 
 export const modelOf = ({ protocol, modality }: Target, prefix = ''): string => `${prefix}${protocol}-${modality}`
 
@@ -63,7 +63,7 @@ const priceOf = (modality: Asked): object =>
     : { credits: PRICES[modality] }
 
 /** The models whose names begin so have upstreams of their own, whose keys are refused without harm to others. */
-export const APART = ['quota-', 'limited-'] as const
+const APART = ['quota-', 'limited-'] as const
 
 /** An entry of the catalogue's models. */
 export const modelEntry = (

@@ -9,25 +9,28 @@ function chunk(type: string, content: Buffer): Buffer {
   return Buffer.concat([frame.subarray(0, 4), named, frame.subarray(4)])
 }
 
-/** A grey PNG of so many pixels each way, by its header, and of so many bytes of pixels. */
-function greyPng(side: number, unpacked: number, ...more: Buffer[]): Buffer {
+/** A grey PNG of a declared size around any image data. */
+export function pngAround(width: number, height: number, data: Buffer, ...more: Buffer[]): Buffer {
   const header = Buffer.alloc(13)
-  header.writeUInt32BE(side, 0)
-  header.writeUInt32BE(side, 4)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
   header[8] = 8
   return Buffer.concat([
     Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
     chunk('IHDR', header),
     ...more,
-    chunk('IDAT', deflateSync(Buffer.alloc(unpacked))),
+    chunk('IDAT', data),
     chunk('IEND', Buffer.alloc(0)),
   ])
 }
 
+/** So many bytes of pixels, compressed. */
+export const rows = (bytes: number): Buffer => deflateSync(Buffer.alloc(bytes))
+
 /** A data URI of a PNG of exactly so many bytes. */
 export function large(bytes: number): string {
-  const filling = bytes - greyPng(1, 2, chunk('teXt', Buffer.alloc(0))).length
-  return `data:image/png;base64,${greyPng(1, 2, chunk('teXt', Buffer.alloc(filling))).toString('base64')}`
+  const filling = bytes - pngAround(1, 1, rows(2), chunk('teXt', Buffer.alloc(0))).length
+  return `data:image/png;base64,${pngAround(1, 1, rows(2), chunk('teXt', Buffer.alloc(filling))).toString('base64')}`
 }
 
 const SIDE = 16_000
@@ -70,7 +73,7 @@ function webpBomb(kind: 'VP8 ' | 'VP8L' | 'ANMF'): Buffer {
 
 /** Small files of 256 million pixels, one of each type and form. */
 export const BOMBS: readonly Buffer[] = [
-  greyPng(SIDE, 1000),
+  pngAround(SIDE, SIDE, rows(1000)),
   gifBomb(),
   jpegBomb(),
   webpBomb('VP8 '),

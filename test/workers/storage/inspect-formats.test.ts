@@ -1,27 +1,8 @@
-import { deflateSync, crc32 } from 'node:zlib'
 import { expect } from 'chai'
 import type { MediaKind } from '../../../src/shared/media/media.ts'
+import { pngAround, rows } from './bombs.ts'
 import { fixture } from './media-files.ts'
 import { refusal, refused } from './inspecting.ts'
-
-/** A PNG chunk with a correct checksum. */
-function pngChunk(type: string, data: Uint8Array): Buffer {
-  const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
-  const ends = Buffer.alloc(8)
-  ends.writeUInt32BE(data.length, 0)
-  ends.writeUInt32BE(crc32(body), 4)
-  return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)])
-}
-
-/** A grey PNG of a declared size around any image data. */
-function pngAround(width: number, height: number, imageData: Buffer): Buffer {
-  const header = Buffer.alloc(13)
-  header.writeUInt32BE(width, 0)
-  header.writeUInt32BE(height, 4)
-  header[8] = 8
-  const chunks = [pngChunk('IHDR', header), pngChunk('IDAT', imageData), pngChunk('IEND', Buffer.alloc(0))]
-  return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), ...chunks])
-}
 
 /** An MP4 or QuickTime box, of its own length if none is stated. */
 function box(type: string, content: Buffer, length = 8 + content.length): Buffer {
@@ -38,7 +19,6 @@ function edited(name: string, edit: (file: Buffer) => void): Buffer {
   return file
 }
 
-const rows = (bytes: number): Buffer => deflateSync(Buffer.alloc(bytes))
 const latin = (text: string): Buffer => Buffer.from(text, 'latin1')
 const hex = (text: string): Buffer => Buffer.from(text, 'hex')
 const GIF = 'GIF89a\x01\x00\x01\x00\x00\x00\x00'

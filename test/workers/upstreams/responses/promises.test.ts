@@ -84,13 +84,9 @@ const THOUGHT_TEXT_AND_CALLS = [
 describe('an answer in the form of Responses', () => {
   it('has a part that begins before its first words and ends behind them, and at its end every item', async () => {
     const { types, items } = await read(overChat(), chunk({ content: 'a' }), chunk({ content: 'b' }, 'stop'))
-    const around = [
-      'content_part.added',
-      'output_text.delta',
-      'output_text.delta',
-      'output_text.done',
-      'content_part.done',
-    ]
+    const around = 'content_part.added output_text.delta output_text.delta output_text.done content_part.done'.split(
+      ' ',
+    )
     expect(types.slice(2)).to.deep.equal(['output_item.added', ...around, 'output_item.done', 'completed'])
     expect(items).to.have.length(1)
     expect(items[0]!.content).to.deep.equal([{ type: 'output_text', text: 'ab', annotations: [] }])
@@ -183,14 +179,9 @@ describe('an answer in the form of Responses', () => {
     ]
     const { chat } = canonicalFor(asked(items), contextFor())
     const messages = bodyOf(chat, ROUTE).messages as Fields[]
-    expect(messages.map((message) => message.tool_call_id ?? message.role)).to.deep.equal([
-      'user',
-      'assistant',
-      'y',
-      'x',
-      'system',
-      'user',
-    ])
+    expect(messages.map((message) => message.tool_call_id ?? message.role)).to.deep.equal(
+      'user assistant y x system user'.split(' '),
+    )
     expect(messages[1]!.tool_calls).to.deep.equal([
       { id: 'x', type: 'function', function: { name: 'f', arguments: '{}' } },
       { id: 'y', type: 'function', function: { name: 'f', arguments: '{}' } },
