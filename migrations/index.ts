@@ -30,6 +30,7 @@ import * as languages from './021_languages.ts'
 import * as identities from './022_identities.ts'
 import * as usageHours from './023_usage_hours.ts'
 import * as factorAtProvider from './026_factor_at_provider.ts'
+import * as geminiDialect from './027_gemini_dialect.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -69,6 +70,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '022_identities': identities,
   '023_usage_hours': usageHours,
   '026_factor_at_provider': factorAtProvider,
+  '027_gemini_dialect': geminiDialect,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

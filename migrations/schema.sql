@@ -1161,7 +1161,7 @@ CREATE FUNCTION budgets_of(of_account uuid, of_key uuid, of_member uuid) RETURNS
 -- CONSTRAINT calls_cost_within_twice_the_charge CHECK ((((credits)::bigint + (credits_uncollected)::bigint) <= (2 * (credits_precharged)::bigint))),
 -- CONSTRAINT calls_count_positive CHECK ((count >= 1)),
 -- CONSTRAINT calls_deleted_are_videos CHECK (((deleted_at IS NULL) OR (((modality)::text = 'video'::text) AND (status <> 'rejected'::text)))),
--- CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR (((modality)::text = 'chat'::text) AND (dialect = ANY (ARRAY['messages'::text, 'responses'::text]))))),
+-- CONSTRAINT calls_dialect_known CHECK (((dialect IS NULL) OR (((modality)::text = 'chat'::text) AND (dialect = ANY (ARRAY['messages'::text, 'responses'::text, 'gemini'::text]))))),
 -- CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
 -- CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
 -- CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR ((credits)::bigint = 0))),

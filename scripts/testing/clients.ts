@@ -17,6 +17,16 @@ const CLIENTS = {
     program: 'node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs',
   },
   codex: { package: '@openai/codex', version: '0.169.0', program: 'node_modules/.bin/codex' },
+  'gemini-cli': {
+    package: '@google/gemini-cli',
+    version: '0.61.0',
+    program: 'node_modules/@google/gemini-cli/bundle/gemini.js',
+  },
+  'google-genai': {
+    package: '@google/genai',
+    version: '3.1.0',
+    program: 'node_modules/@google/genai/dist/node/index.mjs',
+  },
 } as const
 
 export type ClientName = keyof typeof CLIENTS

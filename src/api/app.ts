@@ -82,7 +82,7 @@ const NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 const HTTPS_ONLY = 'max-age=31536000'
 
 /** Answers of these paths belong to one caller and must not be cached. */
-const PRIVATE = /^\/(?:api|v1)(?:\/|$)/
+const PRIVATE = /^\/(?:api|v1|v1beta)(?:\/|$)/
 
 /**
  * Sets the security headers of every answer, before anything can answer and set its own in their place. A page states

@@ -131,6 +131,7 @@ import { completeChat } from './v1/chat/completions.ts'
 import { createSpeech } from './v1/audio/speech.ts'
 import { createTranscription, createTranslation } from './v1/audio/transcriptions.ts'
 import { createEmbeddings } from './v1/embeddings.ts'
+import { geminiEndpoints } from './v1/gemini/endpoints.ts'
 import { editImages } from './v1/images/edits.ts'
 import { makeImage } from './v1/images/images.ts'
 import { makeVideo } from './v1/videos/generations.ts'
@@ -149,7 +150,7 @@ import { cancelResponse, deleteResponse, listInputItems, showResponse } from './
 
 /** All of them. */
 export const endpoints = [
-  // `/v1`: the gateway, for holders of an API key.
+  // `/v1` and `/v1beta`: the gateway, for holders of an API key.
   listModels,
   showModel,
   showKey,
@@ -176,6 +177,7 @@ export const endpoints = [
   listInputItems,
   cancelResponse,
   deleteResponse,
+  ...geminiEndpoints,
   fetchCall,
   quoteCall,
   // `/api`: accounts, and how their users sign in.
@@ -346,4 +348,4 @@ export const endpoints = [
 ] as const
 
 /** Below these paths even what does not exist is answered in the gateway's form. */
-export const GATEWAY_PATHS = /^\/v1(\/|$)|^\/media\//
+export const GATEWAY_PATHS = /^\/v1(?:beta)?(\/|$)|^\/media\//

@@ -31,9 +31,20 @@ const isPage = (path: string | RegExp): boolean =>
 
 const nameOf = ({ method, path }: { method: string; path: string }): string => `${method.toUpperCase()} ${path}`
 
+/** The path of an operation in the document. */
+const documentedAs = ({ path }: { path: string }): string =>
+  path.replaceAll(/(?<=\/)[:*](\w+)/g, '{$1}').replace('\\', '')
+
+/** Whether an operation is for the holders of API keys. */
+const isOfKeys = ({ auth }: Endpoint): boolean => auth?.scheme === 'apiKey' || auth?.scheme === 'googleKey'
+
+/** The key as Google's clients send it, where an operation is for them. */
+const ofGoogle = ({ auth }: Endpoint, key: string): Record<string, string> =>
+  auth?.scheme === 'googleKey' ? { 'x-goog-api-key': key } : {}
+
 /** Whether an operation names its errors as another API does. */
 const hasOwnCodes = ({ envelope }: (typeof operations)[number]): boolean =>
-  envelope === 'messages' || envelope === 'responses'
+  envelope === 'messages' || envelope === 'responses' || envelope === 'gemini'
 
 type BadBody = readonly [body: string, headers: Record<string, string>, status: number]
 
@@ -93,7 +104,7 @@ describe('the OpenAPI document', () => {
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     )
     expect(documented.toSorted()).to.deep.equal(
-      operations.map((one) => nameOf(one).replaceAll(/[:*](\w+)/g, '{$1}')).toSorted(),
+      operations.map((one) => nameOf({ ...one, path: documentedAs(one) })).toSorted(),
     )
   })
 
@@ -118,10 +129,7 @@ describe('the OpenAPI document', () => {
     const text = JSON.stringify(described.document)
     for (const code of errorCodes()) expect(text, code).to.contain(`| ${statusOf(code)} | \`${code}\` |`)
     for (const operation of operations) {
-      const item = described.document.paths![operation.path.replaceAll(/[:*](\w+)/g, '{$1}')] as Record<
-        string,
-        oas31.OperationObject
-      >
+      const item = described.document.paths![documentedAs(operation)] as Record<string, oas31.OperationObject>
       for (const code of operation.codes) {
         expect(
           JSON.stringify(item[operation.method]!.responses![statusIn(operation.envelope ?? 'console', code)]),
@@ -137,7 +145,7 @@ describe('the OpenAPI document', () => {
     const paths = new Map(
       operations.map((operation) => [
         nameOf(operation),
-        new RegExp(`^${operation.path.replaceAll(/:\w+/g, '[^/]+').replaceAll(/\*\w+/g, '.+')}$`),
+        new RegExp(`^${operation.path.replaceAll(/(?<=\/):\w+/g, '[^/]+').replaceAll(/\*\w+/g, '.+')}$`),
       ]),
     )
 
@@ -174,7 +182,8 @@ describe('the OpenAPI document', () => {
           kind in PREFIXES ? segment.replace(':id', publicId(kind as IdKind, newId(kind as IdKind))) : segment,
         )
         .replace(':version', '999999')
-        .replaceAll(/[:*]\w+/g, 'nothing')
+        .replaceAll(/(?<=\/)[:*]\w+/g, 'nothing')
+        .replace('\\', '')
 
     it('to somebody without a token', async () => {
       for (const operation of operations.filter((one) => one.auth !== null)) {
@@ -191,19 +200,23 @@ describe('the OpenAPI document', () => {
         const path = somePath(operation)
         // Logging out takes a body too, and ends its session.
         const session = operation.path === '/api/auth/logout' ? (await visitor.signUp()).token : token
-        const key = operation.auth?.scheme === 'apiKey' ? secret : session
+        const key = isOfKeys(operation) ? secret : session
         const tooLarge: BadBody = [JSON.stringify('x'.repeat(longestBody(operation, gateway.config))), {}, 413]
         for (const [body, headers, status] of operation.form ? NO_FORMS : [...NO_JSON, tooLarge]) {
           const reply = await send(method, `${gateway.url}${path}`, {
             key,
             body,
-            headers: { 'content-type': 'application/json', ...headers },
+            headers: { 'content-type': 'application/json', ...ofGoogle(operation, key), ...headers },
           })
           const expected = status === 413 ? statusIn(operation.envelope ?? 'console', 'payload_too_large') : status
           expect(reply.status, `${nameOf(operation)} ${body.slice(0, 10)}`).to.equal(expected)
           described.check(method, path, reply)
         }
-        const empty = await send(method, `${gateway.url}${path}`, { key, body: '{}' })
+        const empty = await send(method, `${gateway.url}${path}`, {
+          key,
+          body: '{}',
+          headers: ofGoogle(operation, key),
+        })
         described.check(method, path, empty)
       }
     })
@@ -212,8 +225,9 @@ describe('the OpenAPI document', () => {
       const { token, me } = await visitor.signUp({ role: 'admin' })
       const { secret } = (await me('POST', '/api/keys', { name: 'test' })).json
       for (const operation of operations.filter((one) => one.params)) {
-        const asker = client(operation.auth?.scheme === 'apiKey' ? secret : token)
-        const reply = await asker(operation.method.toUpperCase(), somePath(operation), succeeded.get(nameOf(operation)))
+        const key = isOfKeys(operation) ? secret : token
+        const [method, body] = [operation.method.toUpperCase(), succeeded.get(nameOf(operation))]
+        const reply = await client(key)(method, somePath(operation), body, ofGoogle(operation, key))
         expect(reply.status, nameOf(operation)).to.equal(404)
       }
     })

@@ -7,10 +7,12 @@ import OpenAI from 'openai'
 import type { EventStream } from '../../src/api/v1/calls/event-stream.ts'
 import type { FrameStream } from '../../src/api/v1/calls/streamed-answer.ts'
 import { chunksFor } from '../../src/api/v1/chat/completions.ts'
+import { geminiObjects } from '../../src/api/v1/gemini/answers.ts'
 import { messageEvents } from '../../src/api/v1/messages/messages.ts'
 import { responseEvents } from '../../src/api/v1/responses/responses.ts'
 import { DIALECTS, dialectOf } from '../../src/shared/chat/dialect.ts'
 import type { Dialect } from '../../src/shared/chat/dialect.ts'
+import { asFields, isText } from '../../src/shared/platform/fields.ts'
 import type { Fields } from '../../src/shared/platform/fields.ts'
 import type { ChatRequest } from '../../src/shared/requests/requests.ts'
 import type { UpstreamUsage } from '../../src/workers/upstreams/adapter.ts'
@@ -29,6 +31,8 @@ import { contextOf, routeTo } from '../workers/upstreams/sandbox-upstreams.ts'
 import { NO_SEAL } from '../../src/shared/chat/seal.ts'
 import { TEXT, answerOf } from './recorded/answers.ts'
 import { BRIEF, ODD, SAID, VENDOR_STREAMS } from './recorded/vendor-streams.ts'
+import type { Spoken } from './recorded/vendor-streams.ts'
+import { candidateOf, partsOfCandidate } from '../../src/shared/chat/gemini/join-frames.ts'
 
 const CALL = 'call_0123456789abcdef0123456789abcdef'
 const schema = { type: 'object', properties: { at: { type: 'string' } } }
@@ -40,17 +44,22 @@ const asked: Record<Dialect, Fields> = {
   },
   messages: { messages: [{ role: 'user', content: 'hello' }], tools: [{ name: 'look', input_schema: schema }] },
   responses: { messages: [], input: 'hello', tools: [{ type: 'function', name: 'look', parameters: schema }] },
+  gemini: {
+    messages: [],
+    contents: [{ parts: [{ text: 'hello' }] }],
+    tools: [{ functionDeclarations: [{ name: 'look', parametersJsonSchema: schema }] }],
+  },
 }
 
 const requestOf = (dialect: Dialect) => ({ ...asked[dialect], max_tokens: 500, stream: true }) as unknown as ChatRequest
 
-const DECODERS: Record<Dialect, () => Decoder> = {
+const DECODERS: Record<Spoken, () => Decoder> = {
   chat: () => new ChunksDecoder(),
   messages: () => new MessagesDecoder(),
   responses: () => new ResponsesDecoder(),
 }
 
-const PASSING: Record<Dialect, () => Translation> = {
+const PASSING: Record<Spoken, () => Translation> = {
   chat: () => new OpenaiChunks(1),
   messages: () => new MessagesPassThrough(),
   responses: () => new ResponsesPassThrough({ request: requestOf('responses'), callId: CALL, seal: NO_SEAL.seal }),
@@ -60,6 +69,7 @@ const WRITERS: Record<Dialect, () => FrameStream> = {
   chat: () => chunksFor(requestOf('chat')),
   messages: () => messageEvents,
   responses: () => responseEvents({ callId: CALL, request: requestOf('responses'), model: 'm' }),
+  gemini: () => geminiObjects(true),
 }
 
 const BOUNDS = { estimate: { input: 40, output: 500 }, mostInput: 12_000 }
@@ -67,11 +77,11 @@ const BOUNDS = { estimate: { input: 40, output: 500 }, mostInput: 12_000 }
 const sseOf = (data: string, event?: string): string => `${event ? `event: ${event}\n` : ''}data: ${data}\n\n`
 
 /** What a client of a dialect gets of an upstream's answer: the text of its stream, and what it is charged for. */
-async function served(dialect: Dialect, upstream: Dialect, answer: string) {
+async function served(dialect: Dialect, upstream: Spoken, answer: string) {
   const request = requestOf(dialect)
   const context = { ...contextOf(routeTo('openai', 'http://127.0.0.1')), callId: CALL, dialect }
   const translation =
-    dialect === upstream ? PASSING[dialect]() : canonicalFor(request, context).translated(DECODERS[upstream]())
+    dialect === upstream ? PASSING[upstream]() : canonicalFor(request, context).translated(DECODERS[upstream]())
   const form = dialectOf(dialect).answers
   const assembly = form.assemble(1_000_000)
   const text: string[] = []
@@ -150,6 +160,24 @@ const OFFICIAL: Record<Dialect, (text: string) => Promise<Read>> = {
     expect(calls.every(({ call_id: id, status }) => id !== '' && status === 'completed')).to.equal(true)
     return { text: said, calls: calls.map(({ name, arguments: args }) => ({ name, input: inputOf(args) })), usages }
   },
+  gemini: readObjects,
+}
+
+/** What a client of Gemini's API reads of its objects: that Google's own do so is tested with them (test/clients). */
+function readObjects(text: string): Promise<Read> {
+  const objects = [...text.matchAll(/^data: (.*)$/gm)].map(([, json]) => inputOf(json!) as Fields)
+  const parts = objects.flatMap((one) => partsOfCandidate(candidateOf(one)))
+  const failed = objects.find(({ error }) => error !== undefined)
+  if (failed) throw new Error(JSON.stringify(failed))
+  expect(objects.filter((one) => isText(candidateOf(one).finishReason))).to.deep.equal(objects.slice(-1))
+  return Promise.resolve({
+    text: parts.map(({ text: said, thought }) => (isText(said) && thought !== true ? said : '')).join(''),
+    calls: parts.flatMap(({ functionCall }) => {
+      const { name, args } = asFields(functionCall)
+      return functionCall ? [{ name: String(name), input: args }] : []
+    }),
+    usages: objects.filter(({ usageMetadata }) => usageMetadata !== undefined).length,
+  })
 }
 
 const MODELS = {
@@ -166,6 +194,7 @@ async function all<T>(stream: AsyncIterable<T>): Promise<T[]> {
 
 /** What the AI SDK makes of a stream. */
 async function readByAi(dialect: Dialect, text: string): Promise<Read> {
+  if (dialect === 'gemini') return readObjects(text)
   const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'hello' }] }]
   const { stream } = await MODELS[dialect](answering(text)).doStream({ prompt })
   const parts = await all(stream)
@@ -188,7 +217,7 @@ async function expectWhole(dialect: Dialect, text: string, said: Omit<Read, 'usa
 }
 
 describe('a stream of which events are missing', () => {
-  for (const upstream of DIALECTS) {
+  for (const upstream of Object.keys(VENDOR_STREAMS) as Spoken[]) {
     const { events, end, isNeeded } = VENDOR_STREAMS[upstream]
     const streamWithout = (removed: readonly Fields[]): string => {
       const left = events.filter((event) => !removed.includes(event))

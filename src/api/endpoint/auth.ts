@@ -23,8 +23,8 @@ import { tokenHeaders } from './allowances.ts'
 import type { Auth } from './declaration.ts'
 import type { WebDeps } from '../deps.ts'
 import { clientAddress } from '../middleware/client-address.ts'
+import { envelopeFor, googleKeysIn } from '../middleware/request-context.ts'
 import type { RequestState } from '../middleware/request-context.ts'
-import type { IncomingHttpHeaders } from 'node:http'
 
 /**
  * A user who is logged in, also one who must set up a second factor first. A suspended account's sessions have ended.
@@ -170,7 +170,7 @@ export async function authenticateKey(
   ctx: ParameterizedContext<RequestState>,
 ): Promise<Principal> {
   const address = clientAddress(ctx.req, config.TRUST_PROXY)
-  const found = await keys.find(apiKeyToken(ctx.req.headers), address)
+  const found = await keys.find(apiKeyToken(ctx), address)
   if (!found) throw new ApiError('unauthorized', { message: 'The API key is unknown, has expired or was revoked.' })
   return identify(ctx, found)
 }
@@ -218,21 +218,32 @@ export function bearerToken(header: string): string {
   throw new ApiError('unauthorized', { message: 'Send the key or session token as "Authorization: Bearer <token>".' })
 }
 
+/** Where a request may have its key, in the words of an error. */
+const PLACES = {
+  usual: 'as "Authorization: Bearer <key>" or as "x-api-key"',
+  gemini: 'as "x-goog-api-key" or as "?key="',
+} as const
+
+/** Paths of Gemini's API that other APIs have, too: there a key in another place is meant for those. */
+const SHARED_PATHS = /^\/v1\//
+
 /**
- * The API key of a request, from `Authorization: Bearer` or from `x-api-key`. An Authorization of another scheme is
- * for somebody else, such as a proxy on the way, and one with nothing after `Bearer` is no key: neither counts next to
- * `x-api-key`.
+ * The API key of a request, from `Authorization: Bearer` or from `x-api-key`; one to Gemini's API from `x-goog-api-key`
+ * or `?key=`, below `/v1beta` also from the usual places. An Authorization of another scheme is for somebody else, such
+ * as a proxy on the way, and one with nothing after `Bearer` is no key: neither counts.
  * @throws ApiError unauthorized if there is no key, or two that differ
  */
-export function apiKeyToken({ authorization = '', 'x-api-key': given }: IncomingHttpHeaders): string {
-  const key = String(given ?? '')
-  const bearer = behindBearer(authorization)
-  if (key !== '' && bearer !== '' && key !== bearer) {
-    throw new ApiError('unauthorized', {
-      message: 'Authorization and x-api-key name different keys. Send one of them.',
-    })
+export function apiKeyToken(ctx: ParameterizedContext<RequestState>): string {
+  const { authorization = '', 'x-api-key': given = '' } = ctx.req.headers
+  const isOfGemini = envelopeFor(ctx) === 'gemini'
+  const ofGoogle = isOfGemini ? googleKeysIn(ctx) : []
+  const usual = [String(given), behindBearer(authorization)].filter((key) => key !== '')
+  const isShared = isOfGemini && SHARED_PATHS.test(ctx.path)
+  const [token = ''] = isShared ? ofGoogle : [...ofGoogle, ...usual]
+  const where = PLACES[isOfGemini ? 'gemini' : 'usual']
+  if (token !== '' && [...ofGoogle, ...usual].some((key) => key !== token)) {
+    throw new ApiError('unauthorized', { message: 'The request has different keys. Send one of them.' })
   }
-  const token = key || bearer
   if (TOKEN.test(token)) return token
-  throw new ApiError('unauthorized', { message: 'Send the key as "Authorization: Bearer <key>" or as "x-api-key".' })
+  throw new ApiError('unauthorized', { message: `Send the key ${where}.` })
 }

@@ -16,7 +16,7 @@ import type { DeclaredForm } from '../forms/declared-form.ts'
 import { longestForm } from '../forms/declared-form.ts'
 import type { Views } from '../operator/recorded-views.ts'
 import { MAX_BODY_BYTES } from '../middleware/json-body.ts'
-import type { Envelope, RequestState } from '../middleware/request-context.ts'
+import type { Envelope, Forms, RequestState } from '../middleware/request-context.ts'
 
 /** The groups of the document. */
 type Tag =
@@ -34,7 +34,7 @@ type Tag =
 /** Who may use an endpoint, and how they are found. */
 export type Auth<Holder> = {
   /** How they are identified. */
-  scheme: 'apiKey' | 'sessionToken' | 'metricsToken'
+  scheme: 'apiKey' | 'googleKey' | 'sessionToken' | 'metricsToken'
   /** The codes that everybody else is refused with. */
   errors: readonly ErrorCode[]
   /** Of a user who is logged in: the roles that may, for the account that they act for; every one if absent. */
@@ -64,11 +64,8 @@ export type Declaration = {
   description?: string
   /** `console` if absent. */
   envelope?: Envelope
-  /**
-   * Present where a request with the header `anthropic-version` is answered in Anthropic's form, errors too. Its query
-   * is here for the document alone: the handler reads it by itself.
-   */
-  anthropic?: { query?: z.ZodObject }
+  /** The other forms in which it answers. Their queries are for the document: the handler reads them by itself. */
+  forms?: Forms
   /** Whether the endpoint is there at all; always if absent. */
   offered?: (config: Config) => boolean
   /** null: everybody. */
@@ -191,12 +188,12 @@ export const longestOf = (endpoints: readonly Declaration[], config: Config): { 
 
 /** The codes that a declaration states, and those that its holder, its limits, its fields and its body bring along. */
 function codesOf(declaration: Declaration): ReadonlySet<ErrorCode> {
-  const { auth, limits = [], params, query, anthropic, body, form, errors = [] } = declaration
+  const { auth, limits = [], params, query, forms = {}, body, form, errors = [] } = declaration
   return new Set<ErrorCode>([
     ...(auth?.errors ?? []),
     ...(body ? (form && !form.orJson ? BODY_ERRORS : JSON_ERRORS) : []),
     ...(params ? ['not_found' as const] : []),
-    ...(query || anthropic?.query ? ['invalid_request' as const] : []),
+    ...(query || Object.values(forms).some((one) => one.query) ? ['invalid_request' as const] : []),
     ...errors,
     ...(limits.length > 0 ? ['rate_limited' as const] : []),
     ...(auth || body ? SERVICE_ERRORS : []),

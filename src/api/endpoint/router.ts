@@ -70,10 +70,14 @@ function requireHost({ req, path, state }: Parameters<Serve>[0]): void {
   throw new ApiError('invalid_request', { message: 'The request has no Host header.', param: 'Host' })
 }
 
-const envelopeOf = (path: string): Envelope => (GATEWAY_PATHS.test(path) ? 'gateway' : 'console')
+/** Below this path there is nothing but Gemini's API. */
+const GEMINI_PATHS = /^\/v1beta(?:\/|$)/
+
+const envelopeOf = (path: string): Envelope =>
+  GEMINI_PATHS.test(path) ? 'gemini' : GATEWAY_PATHS.test(path) ? 'gateway' : 'console'
 
 /** Paths of programs: a mistyped one is never answered with a page. */
-const PROGRAM_PATHS = /^\/(?:v1|api|hooks)(?:\/|$)/
+const PROGRAM_PATHS = /^\/(?:v1|v1beta|api|hooks)(?:\/|$)/
 
 const wantsPage = (ctx: Parameters<Serve>[0]): boolean =>
   (ctx.method === 'GET' || ctx.method === 'HEAD') &&
@@ -93,7 +97,7 @@ const hintAt = (at: At, path: string): string | null => doorHint(path, (other) =
 
 function nothingAt({ path, state }: Parameters<Serve>[0], hint: string | null): ApiError {
   if (hint === null) return new ApiError('not_found')
-  if (!CONSOLE_API.test(path)) state.envelope = 'gateway'
+  if (!CONSOLE_API.test(path) && state.envelope !== 'gemini') state.envelope = 'gateway'
   return new ApiError('not_found', { message: hint })
 }
 
@@ -118,7 +122,7 @@ function refuse(at: At, page: Serve | undefined, deps: WebDeps): Serve {
       if (ctx.status === 200) ctx.status = 404
       return
     }
-    if (ctx.state.envelope === 'gateway') await showTokens(deps, ctx)
+    if (ctx.state.envelope !== 'console') await showTokens(deps, ctx)
     const hint = hintAt(at, ctx.path)
     // The id of a model can be any path: also one that belongs to another API.
     const isOurs = found?.path === ctx.path
@@ -147,28 +151,39 @@ const MAX_PARAM_LENGTH = 1 << 20
  * @returns a function that answers null if nothing was declared
  */
 export function tableOf(router: Router<RequestState>): (path: string) => Found | null {
-  // One tree for all methods: it finds the place, and the place has the methods.
+  // One tree for all methods: it finds the place, and the place has the methods. Each verb of a place is a route.
   const tree = findMyWay({ maxParamLength: MAX_PARAM_LENGTH })
   const routes = new Map<string, Route>()
+  const places = new Map<string, Route[]>()
   for (const { path, methods, stack } of router.stack) {
     const route = routes.get(String(path)) ?? { path, serves: new Map<string, Serve>() }
     for (const method of methods) if (!route.serves.has(method)) route.serves.set(method, inTurn(stack as Serve[]))
-    if (!routes.has(String(path)) && typeof path === 'string') tree.on('GET', treePattern(path), () => {}, route)
+    if (!routes.has(String(path)) && typeof path === 'string') {
+      const pattern = treePattern(path)
+      const place = places.get(pattern) ?? []
+      if (place.length === 0) tree.on('GET', pattern, () => {}, place)
+      place[verbOf(path) === '' ? 'push' : 'unshift'](route)
+      places.set(pattern, place)
+    }
     routes.set(String(path), route)
   }
   const patterns = [...routes.values()].filter(({ path }) => path instanceof RegExp)
   return (path) => {
     // The tree decodes paths; an escaped percent sign survives that as it is.
     const found = tree.find('GET', path.replaceAll('%', '%25'))
-    const params = found && paramsOf(found.store as Route, found.params)
-    if (params) return { ...(found.store as Route), params }
+    const at = (found?.store as Route[] | undefined)?.find((one) => path.endsWith(verbOf(one.path)))
+    const params = found && at && paramsOf(at, found.params)
+    if (params) return { ...at, params }
     const route = patterns.find((one) => (one.path as RegExp).test(path))
     return route ? { ...route, params: {} } : null
   }
 }
 
-/** A pattern in the words of the tree: its wildcards have no name. */
-const treePattern = (path: string): string => path.replace(/\*\w+$/, '*')
+/** A pattern in the words of the tree: its wildcards have no name, and no verb behind them. */
+const treePattern = (path: string): string => path.replace(/\*\w+(?:\\:\w+)?$/, '*')
+
+/** The verb behind the wildcard of a pattern, as Google writes it: `/v1/models/*model\:countTokens`; else empty. */
+const verbOf = (path: string | RegExp): string => /\*\w+\\(:\w+)$/.exec(String(path))?.[1] ?? ''
 
 /**
  * The parameters by the names that were declared, decoded; null if one is empty or nothing but slashes, which is no
@@ -177,8 +192,9 @@ const treePattern = (path: string): string => path.replace(/\*\w+$/, '*')
 function paramsOf({ path }: Route, found: Record<string, string | undefined>): Record<string, string> | null {
   const params: Record<string, string> = {}
   for (const [name, text] of Object.entries(found)) {
-    if (!text || /^\/+$/.test(text)) return null
-    params[name === '*' ? /\*(\w+)$/.exec(String(path))![1]! : name] = decoded(text)
+    const value = name === '*' ? text?.slice(0, text.length - verbOf(path).length) : text
+    if (!value || /^\/+$/.test(value)) return null
+    params[name === '*' ? /\*(\w+)/.exec(String(path))![1]! : name] = decoded(value)
   }
   return params
 }

@@ -6,6 +6,11 @@
 const SPEAKS =
   "This gateway speaks OpenAI's chat completions (POST /v1/chat/completions) and Responses, and Anthropic's messages"
 
+/** What it has of Gemini's API. */
+const OF_GEMINIS_API =
+  'This gateway has generateContent, streamGenerateContent, countTokens, embedContent and batchEmbedContents of ' +
+  "Gemini's API, below /v1beta/models/{model} and /v1/models/{model}: set its address without a path as the base URL."
+
 const MAKES = 'images, videos, embeddings, moderations, rankings, speech and transcriptions'
 const COMPATIBLE = 'configure it as an OpenAI-compatible provider whose base URL ends with /v1'
 
@@ -19,7 +24,7 @@ const DOORS: readonly [path: RegExp, sentence: string][] = [
     'This gateway compacts no conversations: send the whole input, or ask for a summary by POST /v1/responses.',
   ],
   [/^\/complete(\/|$)/, `${SPEAKS}, not Anthropic's older API: send POST /v1/messages.`],
-  [OF_GEMINI, `${SPEAKS}, not Gemini's API: ${COMPATIBLE}.`],
+  [OF_GEMINI, OF_GEMINIS_API],
   [
     /^\/api\/(chat|generate|tags|show|ps|version|pull|embed|embeddings|copy|delete|create)$/,
     `${SPEAKS}, not Ollama's API: ${COMPATIBLE}.`,

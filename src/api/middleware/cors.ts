@@ -6,7 +6,7 @@ import type { Context } from 'koa'
 import { ALLOWANCE_HEADERS, TOKEN_HEADERS } from '../endpoint/allowances.ts'
 
 /** Whether pages of any origin may read the answers of a path. */
-export const isOpenToOrigins = (path: string): boolean => /^\/v1(?:\/|$)/.test(path)
+export const isOpenToOrigins = (path: string): boolean => /^\/v1(?:beta)?(?:\/|$)/.test(path)
 
 /** What a page may read of an answer, besides what every page may read. */
 const EXPOSED_HEADERS = [
@@ -47,6 +47,7 @@ const REQUEST_HEADERS = [
   'X-Callback-Url',
   'Range',
   'X-Api-Key',
+  'X-Goog-Api-Key',
   'Anthropic-Version',
   'Anthropic-Beta',
   'HTTP-Referer',
@@ -57,7 +58,7 @@ const REQUEST_HEADERS = [
 ]
 
 /** Headers that OpenAI SDKs add: every version has others. */
-const SDK_HEADER = /^(?:x-stainless|openai|anthropic)-[a-z0-9-]{1,40}$/
+const SDK_HEADER = /^(?:x-stainless|x-goog|openai|anthropic)-[a-z0-9-]{1,40}$/
 
 /** How many headers of SDKs one preflight may ask for. */
 const MAX_SDK_HEADERS = 30

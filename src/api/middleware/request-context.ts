@@ -4,8 +4,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
+import { isText } from '../../shared/platform/fields.ts'
 import type { IncomingMessage } from 'node:http'
 import type { Context, ParameterizedContext } from 'koa'
+import type { z } from 'zod'
 import type { LiveSession } from '../../shared/identity/sessions.ts'
 import type { WebDeps } from '../deps.ts'
 import type { CallId, KeyId, AccountId } from '../../shared/platform/ids.ts'
@@ -24,12 +26,14 @@ import { onFinished } from '../server/on-finished.ts'
  */
 export type Envelope = 'gateway' | 'console' | Exclude<Dialect, 'chat'>
 
+/** The other forms in which an endpoint answers, to requests that ask for one: its query there, for the document. */
+export type Forms = Partial<Record<keyof typeof ASKED_BY, { query?: z.ZodObject }>>
+
 /** The part of an endpoint's declaration that concerns all its answers. */
 export type Served = {
   path: string
   envelope?: Envelope
-  /** Present where a request with the header `anthropic-version` is answered in Anthropic's form. */
-  anthropic?: object
+  forms?: Forms
   codes: ReadonlySet<ErrorCode>
   maxBodyBytes: number
 }
@@ -146,13 +150,24 @@ function accountOf({ principal, session }: RequestState): string | undefined {
   return accountId && publicId('account', accountId)
 }
 
-/** The form of errors of a request: its endpoint's, or Anthropic's where the client asks for it and can have it. */
-export function envelopeFor(ctx: Pick<ParameterizedContext<RequestState>, 'state' | 'get'>): Envelope {
+type Request = Pick<ParameterizedContext<RequestState>, 'state' | 'get' | 'query'>
+
+/** The keys of a request where Google's clients send them: in a header, or in the query. */
+export const googleKeysIn = (ctx: Pick<Request, 'get' | 'query'>): string[] =>
+  [ctx.get('x-goog-api-key'), ...[ctx.query.key].flat()].filter((key) => isText(key))
+
+/** What asks for another form of an endpoint's answer than its own. */
+const ASKED_BY = {
+  gemini: (ctx: Request) => googleKeysIn(ctx).length > 0,
+  messages: (ctx: Request) => ctx.get('anthropic-version') !== '',
+}
+
+/** The form of errors of a request: its endpoint's, or another one that the client asks for and can have. */
+export function envelopeFor(ctx: Request): Envelope {
   const { endpoint, envelope = 'console' } = ctx.state
   if (!endpoint) return envelope
-  if (endpoint.envelope === 'messages') return 'messages'
-  if (endpoint.anthropic && ctx.get('anthropic-version') !== '') return 'messages'
-  return endpoint.envelope ?? 'console'
+  const forms = Object.keys(endpoint.forms ?? {}) as (keyof typeof ASKED_BY)[]
+  return forms.find((form) => ASKED_BY[form](ctx)) ?? endpoint.envelope ?? 'console'
 }
 
 /** Records which endpoint serves a request, and sets the id of its answer in the header that its clients read. */

@@ -57,6 +57,18 @@ export function openApiDocument(
             name: 'x-api-key',
             description: "The same key, as Anthropic's clients send it.",
           },
+          googleKey: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'x-goog-api-key',
+            description: "The same key, as Google's clients send it.",
+          },
+          googleKeyInQuery: {
+            type: 'apiKey',
+            in: 'query',
+            name: 'key',
+            description: 'The same key. Proxies on the way may log it: send a header instead.',
+          },
           sessionToken: { type: 'http', scheme: 'bearer', description: 'The `token` of a login, valid for 7 days.' },
           metricsToken: { type: 'http', scheme: 'bearer', description: "The operator's `METRICS_TOKEN`." },
         },
@@ -97,8 +109,8 @@ const received = ({ summary, body }: (typeof EVENTS)[number], tag: string) => ({
   },
 })
 
-/** `/v1/calls/:id` → `/v1/calls/{id}`, and `/v1/models/*id` → `/v1/models/{id}` */
-const openApiPath = (path: string): string => path.replaceAll(/[:*](\w+)/g, '{$1}')
+/** `/v1/calls/:id` → `/v1/calls/{id}`, `/v1/models/*id` → `/v1/models/{id}`; a verb behind it stays as it is. */
+const openApiPath = (path: string): string => path.replaceAll(/(?<=\/)[:*](\w+)/g, '{$1}').replace('\\', '')
 
 /** Every error code there is, also those of no endpoint in particular. */
 function errorTable(): string {

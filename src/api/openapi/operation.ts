@@ -31,6 +31,7 @@ export type Described = Omit<Endpoint, 'auth' | 'limits' | 'errors' | 'offered' 
 /** The security schemes of the document by which a holder can be known: any of them will do. */
 const SECURITY: Record<Auth<unknown>['scheme'], readonly string[]> = {
   apiKey: ['apiKey', 'apiKeyHeader'],
+  googleKey: ['googleKey', 'googleKeyInQuery'],
   sessionToken: ['sessionToken'],
   metricsToken: ['metricsToken'],
 }
@@ -39,7 +40,7 @@ const SECURITY: Record<Auth<unknown>['scheme'], readonly string[]> = {
 export function openApiOperation(operation: Described): ZodOpenApiOperationObject {
   const { tag, summary, auth, params, headers, body, form, bodyIsOptional = false } = operation
   const description = [operation.description, whoMay(auth?.roles)].filter((one) => one !== undefined).join('\n\n')
-  const query = operation.query ?? operation.anthropic?.query
+  const query = queryOf(operation)
   return {
     operationId: operationId(operation),
     tags: [tag],
@@ -56,6 +57,12 @@ export function openApiOperation(operation: Described): ZodOpenApiOperationObjec
       }),
     responses: { ...answersOf(operation), ...errorAnswers(operation) },
   }
+}
+
+/** The query of an operation, in all its forms. */
+function queryOf({ query, forms = {} }: Described): z.ZodObject | undefined {
+  const all = [query, ...Object.values(forms).map((form) => form.query)].filter((one) => one !== undefined)
+  return all.length > 1 ? z.object(Object.assign({}, ...all.map(({ shape }) => shape)) as z.ZodRawShape) : all[0]
 }
 
 /** Which members of an account may use an operation, where that is not every one. */
@@ -94,8 +101,8 @@ function contentOf(schema: z.ZodType | undefined, content: DeclaredAnswer['conte
 }
 
 /** One answer a status: the codes that share it are listed together. */
-function errorAnswers({ codes: all, envelope = 'console', anthropic }: Described): ZodOpenApiResponsesObject {
-  const envelopes: Envelope[] = anthropic ? [envelope, 'messages'] : [envelope]
+function errorAnswers({ codes: all, envelope = 'console', forms = {} }: Described): ZodOpenApiResponsesObject {
+  const envelopes = [envelope, ...(Object.keys(forms) as Envelope[])]
   const answers = envelopes.flatMap((form) => [...all].map((code) => ({ form, code, status: statusIn(form, code) })))
   return Object.fromEntries(
     [...new Set(answers.map(({ status }) => status))].map((status) => {

@@ -25,6 +25,14 @@ import {
   pageForAnthropic,
   presentForAnthropic,
 } from './anthropic-models.ts'
+import {
+  geminiModel,
+  geminiModels,
+  geminiPage,
+  isForGemini,
+  pageForGemini,
+  presentForGemini,
+} from './gemini/shown-models.ts'
 import { clientFieldsOf, dollarPricesOf, listedModel, listedModels } from './client-fields.ts'
 import { versionOf } from './calls/call-headers.ts'
 import { READ_LIMITS, allowanceHeaders, gateway } from './declared.ts'
@@ -70,7 +78,7 @@ const isShown = (model: Model, holder?: Principal): boolean =>
   model.routes.length > 0 && (!holder || mayCall(holder, model))
 
 /** The models of an offer that are shown. `holder`: only what their key may call. */
-const shownModels = ({ models }: Offer, holder?: Principal): Model[] =>
+export const shownModels = ({ models }: Offer, holder?: Principal): Model[] =>
   [...models.values()].filter((model) => isShown(model, holder))
 
 /** What an account is offered, as the console shows it. */
@@ -153,21 +161,27 @@ export const listModels = endpoint({
   auth: apiKey,
   limits: READ_LIMITS,
   headers: anthropicHeaders,
-  anthropic: { query: anthropicPage },
+  forms: { gemini: { query: geminiPage }, messages: { query: anthropicPage } },
   answers: {
     200: {
       description: 'The models that the key may call.',
-      schema: z.union([listedModels, anthropicModels]),
+      schema: z.union([listedModels, anthropicModels, geminiModels]),
       headers: allowanceHeaders,
     },
   },
 }).write(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth }, ctx) => {
   const current = offerTo(catalogue.current(), auth)
   const models = shownModels(current, auth)
-  ctx.body =
-    envelopeFor(ctx) === 'messages'
-      ? pageForAnthropic(models.filter(isChat), current.createdAt, parseFields(anthropicPage, ctx.query))
-      : { ok: true, object: 'list', data: models.map((model) => listed(model, current)) }
+  switch (envelopeFor(ctx)) {
+    case 'messages':
+      ctx.body = pageForAnthropic(models.filter(isChat), current.createdAt, parseFields(anthropicPage, ctx.query))
+      return
+    case 'gemini':
+      ctx.body = pageForGemini(models, parseFields(geminiPage, ctx.query))
+      return
+    default:
+      ctx.body = { ok: true, object: 'list', data: models.map((model) => listed(model, current)) }
+  }
 })
 
 /** Shows one of the models. */
@@ -181,11 +195,11 @@ export const showModel = endpoint({
   limits: READ_LIMITS,
   params: z.object({ id: z.string().meta({ description: 'The id of the model.' }) }),
   headers: anthropicHeaders,
-  anthropic: {},
+  forms: { gemini: {}, messages: {} },
   answers: {
     200: {
       description: 'The model.',
-      schema: z.union([listedModel.extend({ ok }), anthropicModel]),
+      schema: z.union([listedModel.extend({ ok }), anthropicModel, geminiModel]),
       headers: allowanceHeaders,
     },
   },
@@ -194,7 +208,9 @@ export const showModel = endpoint({
   const current = offerTo(catalogue.current(), auth)
   const found = current.models.get(id)
   if (!found || !isShown(found, auth)) throw noModel()
-  if (envelopeFor(ctx) !== 'messages') ctx.body = { ok: true, ...listed(found, current) }
-  else if (isChat(found)) ctx.body = presentForAnthropic(found, current.createdAt)
+  const form = envelopeFor(ctx)
+  if (form !== 'messages' && form !== 'gemini') ctx.body = { ok: true, ...listed(found, current) }
+  else if (form === 'messages' && isChat(found)) ctx.body = presentForAnthropic(found, current.createdAt)
+  else if (form === 'gemini' && isForGemini(found)) ctx.body = presentForGemini(found)
   else throw noModel()
 })

@@ -20,6 +20,7 @@ const READERS: Readonly<Record<Dialect, (answer: Fields) => AnswerPart[]>> = {
   chat: ({ choices }) => listOf(choices).flatMap(({ message }) => listOf([message]).flatMap(inChoice)),
   messages: ({ content }) => listOf(content).map(inBlock),
   responses: ({ output }) => listOf(output).flatMap(inItem),
+  gemini: ({ candidates }) => listOf(candidates).flatMap(inCandidate),
 }
 
 function inChoice({
@@ -65,6 +66,16 @@ function inItem({
   if (type !== 'reasoning') return [{ is: 'tool', name: textOf(name) || textOf(type), input: json(input ?? args) }]
   const thoughts = [...textsOf(summary), ...textsOf(content)].join('\n\n')
   return [{ is: 'thinking', text: thoughts || (sealed === undefined ? '' : t.calls.encrypted) }]
+}
+
+function inCandidate({ content }: Fields): AnswerPart[] {
+  return listOf([content]).flatMap(({ parts }) =>
+    listOf(parts).map(({ text, thought, functionCall: call }): AnswerPart => {
+      if (!call) return { is: thought === true ? 'thinking' : 'text', text: textOf(text) }
+      const { name, args } = call as Fields
+      return { is: 'tool', name: textOf(name), input: json(args) }
+    }),
+  )
 }
 
 /** The parts of an answer that are not empty, in their order. */

@@ -34,10 +34,16 @@ export const DIALECT_WORDS: Readonly<Record<Dialect, string>> = {
   chat: 'Chat Completions',
   messages: 'Messages',
   responses: 'Responses',
+  gemini: 'Gemini',
 }
 
 /** The endpoint of each kind of call; of chats, that of each API. */
-export const PATHS = { ...mapKinds(({ paths }) => paths[0]), messages: '/v1/messages', responses: '/v1/responses' }
+export const PATHS = {
+  ...mapKinds(({ paths }) => paths[0]),
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+  gemini: '/v1beta/models',
+}
 
 /** The kinds of call that the playground makes. */
 export const PLAYED = ['chat', 'image', 'video'] as const

@@ -84,6 +84,11 @@ export const errorOutput = (error: GatewayError): string => JSON.stringify(error
 
 /** The answer of an ended call. */
 export function answerOf(call: EndedCall, output: string): Answer {
+  const { errors } = dialectOf(call.dialect)
+  if (call.status === 'failed' && errors) {
+    const error = JSON.parse(output) as GatewayError
+    return { status: statusOf(call), body: JSON.stringify(errors.stored(error, publicId('call', call.callId))) }
+  }
   const { head, skipStart, skipEnd, tail } = frameOf(call)
   const body = `${head}${output.slice(skipStart, output.length - skipEnd)}${tail}`
   const pictures = call.status === 'succeeded' && call.modality === 'image' ? picturesOf(output) : []
@@ -111,7 +116,7 @@ function statusOf(call: EndedCall): number {
 }
 
 function frameOf(call: EndedCall): Frame {
-  if (call.status === 'failed') return frameOfFailure(call)
+  if (call.status === 'failed') return { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }
   const money = `"credits":${call.credits},"balance":${call.balanceAfter}`
   if (dialectOf(call.dialect).errors) return { head: '', skipStart: 0, skipEnd: 2, tail: `,${money}}}` }
   // Nothing of it is stored: it was sent as it came.
@@ -119,12 +124,4 @@ function frameOf(call: EndedCall): Frame {
   return KINDS[call.modality].hasUsage
     ? { head: '{"ok":true,', skipStart: 1, skipEnd: 2, tail: `,${money}}}` }
     : { head: '{"ok":true,', skipStart: 1, skipEnd: 1, tail: `,"usage":{${money},"latencyMs":${call.latencyMs}}}` }
-}
-
-/** Errors of other dialects have a `type` of their own in the place of ours. */
-function frameOfFailure({ callId, dialect, errorType }: EndedCall & { status: 'failed' }): Frame {
-  const { errors } = dialectOf(dialect)
-  return errors && errorType !== null
-    ? { ...errors.around(errorType, publicId('call', callId)), skipStart: `{"type":"${errorType}",`.length, skipEnd: 0 }
-    : { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }
 }

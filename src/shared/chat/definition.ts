@@ -1,6 +1,6 @@
 /** What a dialect consists of: how it reads and counts its requests, and how it writes its answers and errors. */
 import type { z } from 'zod'
-import type { ApiError, ErrorCode } from '../platform/errors.ts'
+import type { ApiError, ErrorCode, GatewayError } from '../platform/errors.ts'
 import type { Fields } from '../platform/fields.ts'
 import type { CountingRules } from '../terms/pricing.ts'
 import type { ChatRequest } from '../requests/requests.ts'
@@ -16,12 +16,13 @@ import type { Open, Seal } from './seal.ts'
  */
 export type Answered = { request: ChatRequest; inputTokens: number; callId: string; seal: Seal['seal'] }
 
-/** An error as its client gets it. `resetsAt`: of a budget. */
+/** An error as its client gets it. `resetsAt`: of a budget. `retryAfterSeconds`: of what may pass. */
 export type ShownError = {
   code: ErrorCode
   message: string
   param: string | null
   resetsAt?: string | null | undefined
+  retryAfterSeconds?: number | null | undefined
 }
 
 /** The errors of a dialect. */
@@ -30,8 +31,8 @@ export type ErrorForm = {
   statusOf: (code: ErrorCode) => number
   /** The body of an error. */
   body: (error: ShownError, requestId: string) => object
-  /** What surrounds the members of a stored error object, but for its `type`. @param callId the public one */
-  around: (code: ErrorCode, callId: string) => { head: string; tail: string }
+  /** The body of the error that a call has ended with. @param callId the public one */
+  stored: (error: GatewayError, callId: string) => object
   /** The schema of a body with one of these codes. */
   schema: (codes: readonly ErrorCode[], members: ErrorMembers) => z.ZodType
   /** The header in which its clients expect the id of a request, besides `X-Request-Id`. */

@@ -42,9 +42,8 @@ describe('a client at the wrong door', () => {
 
   const OTHERS: Record<string, RegExp> = {
     '/v1/complete': /not Anthropic's older API/,
-    '/v1beta/models/gemini-3-flash:generateContent': /not Gemini's API/,
-    '/v1/models/gemini-3-flash:generateContent': /not Gemini's API/,
-    '/v1/projects/p/locations/l/publishers/google/models/g:predict': /not Gemini's API/,
+    '/v1/models/gemini-3-flash:predictLongRunning': /generateContent/,
+    '/v1/projects/p/locations/l/publishers/google/models/g:predict': /generateContent/,
     '/openai/deployments/gpt/chat/completions': /not Azure's paths/,
     '/model/claude/converse-stream': /not Bedrock's API/,
     '/v1/realtime': /no such API/,

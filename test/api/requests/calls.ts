@@ -67,6 +67,20 @@ export const requests: Requests = {
     await caller('DELETE', `/v1/responses/${answered.json.id}`)
     await caller('POST', '/v1/responses', { ...response, stream: true })
     await caller('POST', '/v1/responses/input_tokens', response)
+    const ofGoogle = { 'x-goog-api-key': secret }
+    const content = { parts: [{ text: 'hello' }] }
+    for (const prefix of ['/v1beta', '/v1']) {
+      await caller('GET', `${prefix}/models`, undefined, ofGoogle)
+      await caller('GET', `${prefix}/models/sandbox-chat`, undefined, ofGoogle)
+      const ask = (verb: string, body: object, model = 'sandbox-chat') =>
+        caller('POST', `${prefix}/models/${model}:${verb}`, body, ofGoogle)
+      await ask('generateContent', { contents: [content] })
+      await ask('streamGenerateContent', { contents: [content] })
+      await ask('streamGenerateContent?alt=sse', { contents: [content] })
+      await ask('countTokens', { contents: [content] })
+      await ask('embedContent', { content }, 'sandbox-embedding')
+      await ask('batchEmbedContents', { requests: [{ content }] }, 'sandbox-embedding')
+    }
     const id = image.headers.get('x-call-id')!
     await caller('GET', `/v1/calls/${id}?wait=1`)
     await client()('GET', new URL(image.json.data[0].url).pathname)

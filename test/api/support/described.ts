@@ -15,6 +15,9 @@ type JsonSchema = Parameters<typeof z.fromJSONSchema>[0]
 
 type Content = Record<string, { schema?: object }>
 
+/** The verb behind the id of a model, as Google writes it. */
+const verbOf = (step: string): string => /:[a-z]+[A-Z]\w+$/.exec(step)?.[0] ?? ''
+
 /** `/v1/calls/call_1?wait=5` is `/v1/calls/{id}`. */
 function templateOf(document: oas31.OpenAPIObject, path: string): string | undefined {
   const steps = path.split('?')[0]!.split('/')
@@ -22,7 +25,11 @@ function templateOf(document: oas31.OpenAPIObject, path: string): string | undef
     const places = template.split('/')
     return (
       places.length === steps.length &&
-      places.every((place, index) => place === steps[index] || (place.startsWith('{') && steps[index] !== ''))
+      places.every((place, index) => {
+        // A verb may be behind the last one.
+        const [, verb] = /^\{\w+\}(.*)$/.exec(place) ?? []
+        return place === steps[index] || (verb !== undefined && steps[index] !== '' && verbOf(steps[index]!) === verb)
+      })
     )
   })
 }

@@ -11,6 +11,7 @@ import type { Modality } from '../../../src/shared/terms/kinds.ts'
 import type { Dialect } from '../../../src/shared/chat/dialect.ts'
 import { responsesKind } from '../../../src/api/v1/responses/responses.ts'
 import { messagesKind } from '../../../src/api/v1/messages/messages.ts'
+import { geminiKind } from '../../../src/api/v1/gemini/generate.ts'
 import type { DeleteDeps } from '../../../src/api/v1/videos/deletion.ts'
 import { removeVideo } from '../../../src/api/v1/videos/deletion.ts'
 import { placeCall } from '../../../src/api/v1/calls/place-call.ts'
@@ -127,10 +128,12 @@ const soundIn = (chunk: string): string => (chunk === SOUND_ENDS ? '' : Buffer.f
 
 /** The words of a frame of any dialect. */
 function wordsIn(frame: string): string {
-  const { choices, delta } = JSON.parse(frame) as {
+  const { choices, delta, candidates } = JSON.parse(frame) as {
     choices?: { delta: { content?: string } }[]
     delta?: { text?: string } | string
+    candidates?: { content: { parts: { text?: string }[] } }[]
   }
+  if (candidates) return candidates[0]!.content.parts.map(({ text }) => text ?? '').join('')
   return choices?.[0]?.delta.content ?? (typeof delta === 'string' ? delta : delta?.text) ?? ''
 }
 
@@ -228,6 +231,11 @@ function chatOrderOf(model: ChatModel, { dialect, prompt, stream }: Asked): Call
   if (dialect === 'responses') {
     const body = { model: model.id, input: prompt, max_output_tokens: outputLimit(20, {}), stream }
     return { model, body, dialect, ...responsesKind.parse(body, model) }
+  }
+  if (dialect === 'gemini') {
+    const generationConfig = { maxOutputTokens: outputLimit(20, {}) }
+    const body = { model: model.id, contents: [{ parts: [{ text: prompt }] }], generationConfig, stream }
+    return { model, body, dialect, ...geminiKind.parse(body, model) }
   }
   const request = { messages: [{ role: 'user', content: prompt }], max_tokens: outputLimit(20, {}), stream }
   const body = { model: model.id, ...request }

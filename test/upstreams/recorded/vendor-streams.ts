@@ -3,7 +3,7 @@
  * and two calls. odd-answers.txt has answers in forms that their vendors' own APIs do not have: a line
  * `=== VENDOR WHY`, the events, and what clients of each dialect get of them in brief.
  */
-import type { Dialect } from '../../../src/shared/chat/dialect.ts'
+import type { CHAT_PROTOCOLS, ChatProtocol } from '../../../src/shared/chat/protocols.ts'
 import { asFields, isText, listOf } from '../../../src/shared/platform/fields.ts'
 import type { Fields } from '../../../src/shared/platform/fields.ts'
 import { blocksIn } from '../../support/blocks.ts'
@@ -17,7 +17,10 @@ export const SAID = {
   ],
 }
 
-const VENDORS: Record<string, Dialect> = {
+/** The dialects that upstreams speak. */
+export type Spoken = (typeof CHAT_PROTOCOLS)[ChatProtocol]['dialect']
+
+const VENDORS: Record<string, Spoken> = {
   'openai-chat': 'chat',
   'anthropic-messages': 'messages',
   'openai-responses': 'responses',
@@ -27,7 +30,7 @@ const fieldsIn = (lines: readonly string[]): Fields[] => lines.map((line) => JSO
 const typed = (type: string) => (event: Fields) => event.type === type
 
 /** Whether nobody can know all of an answer without this event, if these are left. */
-const NEEDED: Record<Dialect, (event: Fields, left: Fields[]) => boolean> = {
+const NEEDED: Record<Spoken, (event: Fields, left: Fields[]) => boolean> = {
   chat: ({ choices, usage }) => {
     const { delta, finish_reason: end } = asFields(listOf(choices)[0])
     return !usage && !end && asFields(delta).role === undefined
@@ -49,13 +52,13 @@ export const VENDOR_STREAMS = Object.fromEntries(
     const end = dialect === 'chat' ? ['[DONE]'] : []
     return [dialect, { events: fieldsIn(lines), end, isNeeded: NEEDED[dialect] }]
   }),
-) as Record<Dialect, { events: Fields[]; end: string[]; isNeeded: (event: Fields, left: Fields[]) => boolean }>
+) as Record<Spoken, { events: Fields[]; end: string[]; isNeeded: (event: Fields, left: Fields[]) => boolean }>
 
 /** The first text among these. */
 const first = (...values: unknown[]): string => values.find(isText) ?? ''
 
 /** What a client is to know of an answer: each piece of it in a few words, and its end. */
-export const BRIEF: Record<Dialect, (whole: Fields) => string[]> = {
+export const BRIEF: Record<Spoken, (whole: Fields) => string[]> = {
   chat: ({ choices }) =>
     listOf(choices).flatMap(({ message, finish_reason: end }) => {
       const { content, reasoning_content: thought, tool_calls: calls } = asFields(message)
@@ -79,7 +82,7 @@ export const BRIEF: Record<Dialect, (whole: Fields) => string[]> = {
 export const ODD = blocksIn('test/upstreams/recorded/odd-answers.txt').map(({ head, lines }) => {
   const [vendor = '', why = ''] = head.split(/ (.*)/)
   const events = fieldsIn(lines.filter((line) => line.startsWith('{')))
-  const expected = lines.filter((line) => !line.startsWith('{')).map((line) => line.split(/ (.*)/) as [Dialect, string])
+  const expected = lines.filter((line) => !line.startsWith('{')).map((line) => line.split(/ (.*)/) as [Spoken, string])
   const briefly = expected.map(([dialect, brief]) => [dialect, JSON.parse(brief) as string[]] as const)
   return { why, upstream: VENDORS[vendor]!, events, expected: briefly }
 })

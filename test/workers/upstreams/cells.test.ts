@@ -6,6 +6,8 @@ import type { Dialect } from '../../../src/shared/chat/dialect.ts'
 import { DIALECTS, dialectOf } from '../../../src/shared/chat/dialect.ts'
 import type { Cell, Feature } from '../../../src/shared/chat/features.ts'
 import { FEATURES } from '../../../src/shared/chat/features.ts'
+import { checkGemini } from '../../../src/shared/chat/gemini/check.ts'
+import { geminiBody } from '../../../src/shared/chat/gemini/fields.ts'
 import { checkMessages } from '../../../src/shared/chat/messages/check.ts'
 import { messagesBody } from '../../../src/shared/chat/messages/fields.ts'
 import type { ChatProtocol } from '../../../src/shared/chat/protocols.ts'
@@ -32,14 +34,17 @@ const REQUESTS: Record<Dialect, (fields: Fields) => ChatRequest> = {
   chat: (fields) => checkChat({ model: 'm', messages: HELLO, max_tokens: 9, ...fields }, MODEL),
   messages: (fields) => checkMessages({ model: 'm', messages: HELLO, max_tokens: 9, ...fields }, MODEL).request,
   responses: (fields) => checkResponses({ model: 'm', input: 'hello', ...fields }, MODEL).request,
+  gemini: (fields) => checkGemini({ model: 'm', contents: [{ parts: [{ text: 'hello' }] }], ...fields }, MODEL).request,
 }
 /** Fields that every request has, and that are tested elsewhere. */
 const OF_ALL: Record<Dialect, string[]> = {
   chat: ['messages', 'max_tokens', 'max_completion_tokens', 'stream', 'usage', 'service_tier', 'reasoning'],
   messages: ['model', 'messages', 'max_tokens', 'stream'],
   responses: ['model', 'input', 'instructions', 'max_output_tokens', 'stream'],
+  // Filters of a vendor's own, which others do not have.
+  gemini: ['model', 'contents', 'systemInstruction', 'safetySettings', 'stream'],
 }
-const SCHEMAS = { chat: chatOptions, messages: messagesBody, responses: responsesBody }
+const SCHEMAS = { chat: chatOptions, messages: messagesBody, responses: responsesBody, gemini: geminiBody }
 
 const routeOf = (protocol: ChatProtocol, allow: string[] = []) => routeTo(protocol, 'http://x.test', { allow })
 
@@ -97,14 +102,14 @@ describe('what becomes of what a request asks for', () => {
     for (const protocol of PROTOCOLS) {
       const { dialect: own, carries } = CHAT_PROTOCOLS[protocol]
       for (const sample of SAMPLES[dialect]) {
-        const cell = own === dialect ? 'native' : carries.cells[sample.feature]
+        const cell = (own as Dialect) === dialect ? 'native' : carries.cells[sample.feature]
         it(`is ${cell} of ${dialect} at ${protocol}: ${sample.field}, ${sample.feature}`, () =>
           check(dialect, sample, protocol, cell))
       }
 
       it(`is its text of a file that is a text, of ${dialect} at ${protocol}`, () => {
         const json = sent(dialect, TEXT_FILES[dialect], protocol)
-        if (own !== dialect) expect(json).to.include('plain words')
+        if ((own as Dialect) !== dialect) expect(json).to.include('plain words')
       })
     }
   }

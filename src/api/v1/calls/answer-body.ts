@@ -8,6 +8,7 @@ import { bytesOf, isLong } from '../../../shared/calls/stored-answers.ts'
 import { READER_BYTES } from '../../../shared/replies/long-answers.ts'
 import type { ErrorCode, GatewayError } from '../../../shared/platform/errors.ts'
 import { RETRY_SECONDS, shouldRetry, ApiError } from '../../../shared/platform/errors.ts'
+import { reasonIn } from '../../../shared/chat/gemini/errors.ts'
 import { messagesErrors } from '../../../shared/chat/messages/errors.ts'
 import type { WebDeps } from '../../deps.ts'
 import type { Hold } from '../../server/response-memory.ts'
@@ -42,7 +43,7 @@ export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | 
  */
 function setFailureHeaders({ res }: Context, body: string): void {
   const { error, request_id: requestId } = JSON.parse(body) as { error: GatewayError; request_id?: string }
-  const { code, retryAfterSeconds } = error
+  const { code, retryAfterSeconds } = reasonIn(error) ?? error
   const mayPass = shouldRetry(code as ErrorCode) || retryAfterSeconds !== undefined
   res.setHeader('X-Should-Retry', String(mayPass))
   if (mayPass) res.setHeader('Retry-After', String(retryAfterSeconds ?? RETRY_SECONDS))

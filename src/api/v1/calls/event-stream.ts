@@ -27,17 +27,36 @@ export type EventStream = {
 /** One newline only: some readers take the blank line after a comment for an empty, broken event. */
 const COMMENT = ': still here\n'
 
+/** How events are written. `signOfLife` is what readers pass over. */
+export type Wire = {
+  type: string
+  signOfLife: string
+  /** @param isFirst whether it is the first event */
+  event: (data: string, name: string | undefined, isFirst: boolean) => string
+  /** What is behind the last event. @param isEmpty whether there was none */
+  end: (isEmpty: boolean) => string
+}
+
+const SERVER_SENT: Wire = {
+  type: 'text/event-stream',
+  signOfLife: COMMENT,
+  event: (data, name) => `${name === undefined ? '' : `event: ${name}\n`}data: ${data}\n\n`,
+  end: () => '',
+}
+
 /**
  * Begins a 200 whose body is a stream of events, with a comment after 15 s without a byte, so that no router cuts it.
  * What is sent in one turn of the event loop is one write. A reader that has too much unread is cut off,
  * which its handler sees as a client that disconnects.
- * @param signOfLife is sent in place of a comment
+ * @param own what is written otherwise than server-sent events
  */
-export function beginEventStream(ctx: Context, hold: Hold, signOfLife = COMMENT): EventStream {
+export function beginEventStream(ctx: Context, hold: Hold, own: Partial<Wire> = {}): EventStream {
+  const { type, signOfLife, event: written, end: behind } = { ...SERVER_SENT, ...own }
   const { res } = ctx
   let text = ''
+  let isEmpty = true
   ctx.status = 200
-  ctx.type = 'text/event-stream'
+  ctx.type = type
   ctx.set('Cache-Control', 'no-store')
   ctx.set('X-Accel-Buffering', 'no')
   ctx.respond = false
@@ -61,10 +80,14 @@ export function beginEventStream(ctx: Context, hold: Hold, signOfLife = COMMENT)
   const beat = setInterval(live, HEARTBEAT_MS)
   onFinished(ctx, () => clearInterval(beat))
   return {
-    send: (data, event) => write(`${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`),
+    send: (data, event) => {
+      write(written(data, event, isEmpty))
+      isEmpty = false
+    },
     signOfLife: live,
     end: () => {
       clearInterval(beat)
+      text += behind(isEmpty)
       process.nextTick(() => {
         flush()
         res.end()

@@ -60,6 +60,8 @@ export type CallKind<M extends Model, P extends Parsed> = {
    * @throws ApiError that names the field at fault.
    */
   parse: (body: JsonObject, model: M, headers?: IncomingHttpHeaders, text?: string) => P
+  /** The body with what its path asks for. */
+  named?: (body: JsonObject, params: Readonly<Record<string, string>>) => JsonObject
   /** The body with what it only refers to. @throws ApiError if that cannot be found */
   resolve?: (deps: WebDeps, body: JsonObject, holder: Principal) => Promise<JsonObject>
   /** Answers a placed call in the form that its client wants. */
@@ -117,9 +119,10 @@ function serveCall<M extends Model, P extends Parsed>(
         for (const count of counters) await count(ctx, holder)
       })
       if (isForm) form = await readForm(ctx, deps, takenForm, principal.accountId, large)
-      const read = form
+      const sentBody = form
         ? form.fields
         : await readJsonBody(ctx, deps, principal.accountId, { admit: large.admit, hold: large.hold, read: take })
+      const read = kind.named ? kind.named(sentBody, ctx.params as Record<string, string>) : sentBody
       body = read
       await large.pause()
       const { models } = await checkCaller(deps, call, async (holder) => askedModels<M>(deps, kind, read, holder))
@@ -258,7 +261,7 @@ type KeyDeps = Pick<WebDeps, 'keys' | 'config'>
  */
 export async function callerOf(deps: KeyDeps, ctx: ParameterizedContext<RequestState>): Promise<Principal> {
   const address = clientAddress(ctx.req, deps.config.TRUST_PROXY)
-  const recent = isNumberedRetry(ctx) ? undefined : deps.keys.recent(apiKeyToken(ctx.req.headers), address)
+  const recent = isNumberedRetry(ctx) ? undefined : deps.keys.recent(apiKeyToken(ctx), address)
   if (!recent) return authenticateKey(deps, ctx)
   ctx.state.isRecentCaller = true
   return identify(ctx, recent)

@@ -18,7 +18,7 @@ import {
   whenDisconnected,
 } from './answer-call.ts'
 import { withBody } from './answer-body.ts'
-import type { EventStream } from './event-stream.ts'
+import type { EventStream, Wire } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
 import type { CallContext, PlacedCall, UpdateListener } from './placed-call.ts'
 
@@ -28,8 +28,8 @@ const RESTARTING = 'The service is restarting. The answer to this call can be fe
 
 /** How a dialect streams an answer. */
 export type FrameStream = {
-  /** An event of the dialect without content, if it has one; else a comment is the sign of life. */
-  signOfLife?: string
+  /** What is written otherwise than server-sent events, such as an event of the dialect as the sign of life. */
+  wire?: Partial<Wire>
   begin: (events: EventStream) => FrameWriter
 }
 
@@ -75,7 +75,7 @@ export async function answerWithFrames(
     // Its chunks are written at once, so there must be room for all of them.
     if (isLong(early)) hold.require(bytesOf(early))
   }
-  const events = beginEventStream(ctx, hold, frames.signOfLife)
+  const events = beginEventStream(ctx, hold, frames.wire)
   // Without a first byte the headers are not sent either, and routers give up after 30 s.
   if (early === 'silence') events.signOfLife()
   const writer = frames.begin(events)

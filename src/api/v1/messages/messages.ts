@@ -87,7 +87,7 @@ export const createMessage = callEndpoint(
 
 /** The stream of a message's events. The `message_delta` is held back until the call is settled: it has its usage. */
 export const messageEvents: FrameStream = {
-  signOfLife: 'event: ping\ndata: {"type": "ping"}\n\n',
+  wire: { signOfLife: 'event: ping\ndata: {"type": "ping"}\n\n' },
   begin: (events) => new MessageWriter(events),
 }
 

@@ -13,6 +13,7 @@ import type {
 import { DIALECT_WORDS } from '../../api/call-forms.ts'
 import { speech, transcriptions } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
+import { gemini } from './gemini.ts'
 import { embeddings, moderations } from './inputs.ts'
 import { messages } from './messages.ts'
 import { images, rankings } from './posted.ts'
@@ -60,6 +61,7 @@ const CHAT_WRITERS: Readonly<Record<Dialect, Writers<ChatFields>>> = {
   chat: chatCompletions,
   messages,
   responses,
+  gemini,
 }
 
 const WRITERS = {

@@ -43,9 +43,10 @@ export const messagesErrors: ErrorForm = {
     error: { type: anthropicTypeOf(code), message, ...(resetsAt !== undefined && { resetsAt }) },
     request_id: requestId,
   }),
-  around: (code, callId) => ({
-    head: `{"type":"error","error":{"type":"${anthropicTypeOf(code)}",`,
-    tail: `,"request_id":"${callId}"}`,
+  stored: ({ type: code, ...error }, callId) => ({
+    type: 'error',
+    error: { type: anthropicTypeOf(code), ...error },
+    request_id: callId,
   }),
   schema: (codes, { message, more }) => {
     const type = z.enum(codes.map(anthropicTypeOf) as [string, ...string[]])

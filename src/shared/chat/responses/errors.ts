@@ -56,7 +56,7 @@ export const responsesErrors: ErrorForm = {
       ...(resetsAt !== undefined && { resetsAt }),
     },
   }),
-  around: (code) => ({ head: `{"error":{"type":"${responsesTypeOf(code)}",`, tail: '}' }),
+  stored: ({ type: code, ...error }) => ({ error: { type: responsesTypeOf(code), ...error } }),
   schema: (codes, { message, param, more }) => {
     const type = z.enum(codes.map(responsesTypeOf) as [string, ...string[]])
     const code = z.enum(codes.map(codeOf) as [string, ...string[]])

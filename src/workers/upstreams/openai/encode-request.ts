@@ -30,8 +30,12 @@ export function bodyOf(chat: CanonicalChat, { upstream }: Pick<Route, 'upstream'
     // Chat completions know none above it.
     ...(chat.effort !== undefined && { reasoning_effort: chat.effort === 'max' ? 'xhigh' : chat.effort }),
     ...(chat.user !== undefined && { user: shortUser(chat.user) }),
+    ...Object.fromEntries(SAMPLING.flatMap((name) => (name in chat.further ? [[name, chat.further[name]]] : []))),
   }
 }
+
+/** The fields of sampling that other dialects have under the same name, or are read under it. */
+const SAMPLING = ['seed', 'presence_penalty', 'frequency_penalty'] as const
 
 /**
  * The turns with the system in front alone: its later texts are put into the user's next turn, or in one of its own at

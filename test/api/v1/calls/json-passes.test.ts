@@ -38,7 +38,7 @@ type Streamed = { first: object[]; word: (nth: number) => object; translation: (
 const PLACE = { output_index: 0, content_index: 0 }
 
 /** A stream of each dialect, from an upstream that speaks it, in the midst of its words. */
-const STREAMS: Record<Dialect, Streamed> = {
+const STREAMS = {
   chat: {
     first: [chunk({ role: 'assistant', content: 'Hello' })],
     word: (nth) => chunk({ content: `word ${nth}` }),
@@ -65,7 +65,7 @@ const STREAMS: Record<Dialect, Streamed> = {
     translation: () => new ResponsesPassThrough({ request, callId: 'call_1', seal: NO_SEAL.seal }),
     frames: responseEvents({ callId: 'call_1', request, model: 'm' }),
   },
-}
+} satisfies Partial<Record<Dialect, Streamed>>
 
 /** How often JSON is parsed, and written, while something is done. */
 async function passesOf(work: () => unknown): Promise<{ parsed: number; written: number }> {
@@ -88,7 +88,7 @@ async function passesOf(work: () => unknown): Promise<{ parsed: number; written:
 }
 
 /** What a worker sends of a stream that breaks off: its frames, as it reads them. */
-async function sentBy(dialect: Dialect, events: string, model = 'm'): Promise<string[]> {
+async function sentBy(dialect: keyof typeof STREAMS, events: string, model = 'm'): Promise<string[]> {
   const form = dialectOf(dialect).answers
   const [assembly, completion] = [form.assemble(Infinity), form.completion()]
   const lines: string[] = []
