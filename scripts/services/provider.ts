@@ -16,8 +16,7 @@ export type LocalProvider = { issuer: string; close: () => Promise<void> }
  */
 export type LocalProviderOptions = { port?: number; redirectUris: string[]; conform?: boolean }
 
-/** `isVerified`: a text where the form says so, as some providers have it. */
-type Account = { email: string; isVerified: boolean | 'true' }
+type Account = { email: string; isVerified: boolean }
 
 const PAGE = (uid: string): string => `<!doctype html><html lang="en"><title>Local provider</title>
 <meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
@@ -88,7 +87,7 @@ export async function startProvider({ port = 0, redirectUris, conform = true }: 
     const form = new URLSearchParams(text)
     const email = form.get('email') ?? ''
     const accountId = form.get('subject') || email || 'nobody'
-    accounts.set(accountId, { email, isVerified: form.get('verified') === 'text' ? 'true' : form.has('verified') })
+    accounts.set(accountId, { email, isVerified: form.has('verified') })
     const login = { accountId, amr: form.has('mfa') ? ['pwd', 'mfa'] : ['pwd'], remember: false }
     const result = form.has('deny') ? { error: 'access_denied' } : { login, consent: {} }
     await provider.interactionFinished(request, response, result)

@@ -8,12 +8,20 @@ import { PHONE, looksGood } from './support/visit.ts'
 describe('the second factor in the console', () => {
   const gateway = consoleWithPages()
 
-  it('is added on a phone, asked for, replaced by a recovery code, and removed by an operator', async () => {
+  it('is added on a phone after a proof, asked for, replaced by a recovery code, and reset', async () => {
     const email = 'guarded@example.com'
     const { page, open, allow } = await gateway.signedIn(email, { viewport: PHONE })
-    allow(/401 .*totp.confirm/)
+    allow(/401 .*totp.confirm|403 .*totp/)
+    await gateway.db('sessions').update({
+      created_at: gateway.db.raw(`now() - interval '16 minutes'`),
+      expires_at: gateway.db.raw(`now() + interval '1 hour'`),
+    })
     await open('/settings', 'Settings')
     await page.getByRole('button', { name: 'Add an authenticator app' }).click()
+    // After the proof the request is repeated.
+    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
+    await dialog.getByLabel('Your password', { exact: true }).fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('img', { name: 'QR code of the secret' }).waitFor()
     const secret = (await page.getByTestId('totp-secret').locator('code').textContent())!
     const app = appOf(secret.trim())
@@ -52,21 +60,5 @@ describe('the second factor in the console', () => {
     await reset.run(gateway.db, [email], {})
     await signIn()
     await overview()
-  })
-
-  it('is asked for as a proof, after which the request is repeated', async () => {
-    const email = 'prover@example.com'
-    const { page, open, allow } = await gateway.signedIn(email)
-    allow(/403 .*totp/)
-    await gateway.db('sessions').update({
-      created_at: gateway.db.raw(`now() - interval '16 minutes'`),
-      expires_at: gateway.db.raw(`now() + interval '1 hour'`),
-    })
-    await open('/settings', 'Settings')
-    await page.getByRole('button', { name: 'Add an authenticator app' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
-    await dialog.getByLabel('Your password', { exact: true }).fill(PASSWORD)
-    await dialog.getByRole('button', { name: 'Continue' }).click()
-    await page.getByRole('img', { name: 'QR code of the secret' }).waitFor()
   })
 })

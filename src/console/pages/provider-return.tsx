@@ -23,7 +23,7 @@ import { Card } from './signed-out.tsx'
 
 const words = t.providers
 
-/** Where a sign-in leads: to the invitation that it came with if that could not be accepted, which its page explains. */
+/** Where a sign-in leads: to the invitation that it came with, if that was not accepted: its page explains why. */
 async function placeAfter(next: string): Promise<string> {
   const invitation = keptInvitation()
   if (invitation === null) return safeNext(next)

@@ -229,7 +229,13 @@ function claimsFrom(
 }
 
 /** What the library throws where a server did not answer, rather than answered wrongly. */
-const SILENCE = new Set(['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'])
+const SILENCE = new Set([
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_PARSE_ERROR',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+])
 
 const unavailable = ({ label }: Provider, cause: unknown): ApiError =>
   new ApiError('service_unavailable', { message: `${label} is not available right now.`, cause })

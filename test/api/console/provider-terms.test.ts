@@ -1,6 +1,4 @@
 import { expect } from 'chai'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get } from '../../../scripts/harness/http.ts'
@@ -15,12 +13,12 @@ import { PASSWORD, aPerson, anEmail } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
 import { addPasskey } from './support/authenticator.ts'
 import type { Who, startGitHub } from './support/provider.ts'
-import { aBrowser, providerSettings, signInThere } from './support/provider.ts'
+import { aBrowser, signInThere } from './support/provider.ts'
 import { CALLBACK, atProviders, kindOf, shown } from './support/at-providers.ts'
 
 describe('providers as they are configured', () => {
   const at = atProviders()
-  const { newBrowser, identitiesOf, someone, asker, mailedToken, start } = at
+  const { newBrowser, identitiesOf, someone, asker } = at
   let web: TestConsole
   let off: TestConsole
   let github: Awaited<ReturnType<typeof startGitHub>>
@@ -78,10 +76,6 @@ describe('providers as they are configured', () => {
 
       const { email } = await someone()
       const browser = aBrowser(strict.url)
-      await browser.through({ subject: 'strictly by mail', mfa: true })
-      await browser.ask('POST', '/api/auth/sign-in/email', { email })
-      const token = await mailedToken(email)
-      expect(await may(await browser.ask('POST', '/api/auth/sign-in/mail', { token })), 'by mail').to.equal(200)
       await browser.through({ subject: 'strictly by password', mfa: true })
       const login = { email, password: PASSWORD }
       const linked = await browser.ask('POST', '/api/auth/login', { ...login, pending: true })
@@ -173,27 +167,6 @@ describe('providers as they are configured', () => {
     expect((await browser.finish()).json, 'a proof without a time').to.deep.equal({ ok: true, done: 'proved' })
     for (const form of github.asked)
       expect([form.get('code_verifier')?.length, form.get('redirect_uri')]).to.deep.equal([43, `${CALLBACK}/github`])
-  })
-
-  it('is 503 for a provider that is down, answers without end, or is another one; the others go on', async () => {
-    expect(shown(await newBrowser().ask('GET', '/api/auth/sign-in/down'))).to.deep.equal([503, 'service_unavailable'])
-    let body: () => string = () => ''
-    const server = createServer((_, response) => response.setHeader('Content-Type', 'application/json').end(body()))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const odd = await start(providerSettings([{ id: 'odd', issuer }]))
-    const ask = async () => shown(await newBrowser(odd).ask('GET', '/api/auth/sign-in/odd'))
-    try {
-      body = () => JSON.stringify({ issuer, authorization_endpoint: `${issuer}/auth`, x: 'x'.repeat(300_000) })
-      expect(await ask(), 'too long').to.deep.equal([503, 'service_unavailable'])
-      body = () => JSON.stringify({ issuer: 'https://evil.example', authorization_endpoint: `${issuer}/auth` })
-      expect(await ask(), 'another issuer').to.deep.equal([503, 'service_unavailable'])
-      body = () => JSON.stringify({ issuer, authorization_endpoint: `${issuer}/auth` })
-      expect(await ask()).to.deep.equal([303, null])
-    } finally {
-      await odd.stop()
-      server.close()
-    }
   })
 
   it('is the only way with PASSWORDS=off, but for a link of an operator, once (sub2api #7227)', async () => {

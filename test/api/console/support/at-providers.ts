@@ -4,8 +4,9 @@ import type { Settings, TestWeb } from '../../../../scripts/harness/harness.ts'
 import { startTestWeb } from '../../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 import { send } from '../../../../scripts/harness/http.ts'
-import { createTokenMint } from '../../../../src/shared/identity/one-time-tokens.ts'
-import type { MailId } from '../../../../src/shared/platform/ids.ts'
+import type { LinkKind } from '../../../../src/shared/identity/one-time-tokens.ts'
+import { createTokenMint, issueToken } from '../../../../src/shared/identity/one-time-tokens.ts'
+import type { MailId, UserId } from '../../../../src/shared/platform/ids.ts'
 import { aPerson, consoleConfig, startConsole } from '../../../support/console.ts'
 import type { Person, TestConsole } from '../../../support/console.ts'
 import { aBrowser, providerSettings, startGitHub } from './provider.ts'
@@ -67,9 +68,14 @@ export function atProviders() {
   const someone = async () => verified(await aPerson(web))
   const asker = (token: string) => (method: string, path: string, body?: unknown) =>
     send(method, `${web.url}${path}`, { key: token, body })
-  const mailedToken = async (email: string): Promise<string> => {
-    const { id } = await web.db('mails').where({ recipient: email, kind: 'sign_in' }).orderBy('id', 'desc').first()
-    return createTokenMint(web.config.APP_SECRET)('sign_in', id as MailId)
+  /** The token of the newest mail of a kind; that of a user's link is made good, as when the mail is sent. */
+  const mailedToken = async (email: string, kind: 'sign_in' | LinkKind = 'sign_in'): Promise<string> => {
+    const mail = await web.db('mails').where({ recipient: email, kind }).orderBy('id', 'desc').first<{ id: MailId }>()
+    const token = createTokenMint(web.config.APP_SECRET)(kind, mail.id)
+    if (kind === 'sign_in') return token
+    const { id: userId } = await web.db('users').where({ email }).first<{ id: UserId }>('id')
+    await web.db.transaction((trx) => issueToken(trx, { mailId: mail.id, userId, purpose: kind, token }))
+    return token
   }
   return {
     newBrowser,
@@ -77,7 +83,6 @@ export function atProviders() {
     someone,
     asker,
     mailedToken,
-    start,
     web: () => web,
     other: () => other,
     off: () => off,

@@ -18,7 +18,7 @@ export function providerSettings(providers: object[]): Settings {
 }
 
 /** Who somebody is at the local provider. `deny`: they cancel there. */
-export type Who = { subject?: string; email?: string; verified?: boolean | 'text'; mfa?: boolean; deny?: boolean }
+export type Who = { subject?: string; email?: string; verified?: boolean; mfa?: boolean; deny?: boolean }
 
 /** Signs in at the local provider. @returns where it leads the browser back to */
 export async function signInThere(address: string, who: Who): Promise<URL> {
@@ -38,8 +38,7 @@ export async function signInThere(address: string, who: Who): Promise<URL> {
   }
   const form = new URLSearchParams()
   for (const name of ['subject', 'email'] as const) form.set(name, who[name] ?? '')
-  for (const name of ['verified', 'mfa', 'deny'] as const)
-    if (who[name]) form.set(name, who[name] === 'text' ? 'text' : 'on')
+  for (const name of ['verified', 'mfa', 'deny'] as const) if (who[name]) form.set(name, 'on')
   return visit(await visit(await visit(new URL(address)), form))
 }
 
