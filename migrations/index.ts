@@ -29,6 +29,7 @@ import * as listedModels from './020_listed_models.ts'
 import * as languages from './021_languages.ts'
 import * as identities from './022_identities.ts'
 import * as usageHours from './023_usage_hours.ts'
+import * as imports from './024_imports.ts'
 import * as factorAtProvider from './026_factor_at_provider.ts'
 import * as geminiDialect from './027_gemini_dialect.ts'
 import { MigrationLock } from './lock.ts'
@@ -69,6 +70,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '021_languages': languages,
   '022_identities': identities,
   '023_usage_hours': usageHours,
+  '024_imports': imports,
   '026_factor_at_provider': factorAtProvider,
   '027_gemini_dialect': geminiDialect,
 }
