@@ -23,10 +23,10 @@ export function importedLists(
   const ids = models && [...new Set(models)].filter((id) => id.length <= MAX_MODEL_LENGTH)
   const ranges = networks && [...new Set(rangesOf(networks, list))]
   const faults = [
-    ids && ids.length === 0 && 'It allows no model: it is imported turned off.',
-    ids && ids.length > MAX_MODELS && `It lists more than ${MAX_MODELS} models: it is imported turned off.`,
-    ranges && ranges.length === 0 && 'None of its networks can be read: it is imported turned off.',
-    ranges && ranges.length > MAX_NETWORKS && `It lists more than ${MAX_NETWORKS} networks: it is imported turned off.`,
+    ids && ids.length === 0 && 'it allows no model: it is imported turned off',
+    ids && ids.length > MAX_MODELS && `it lists more than ${MAX_MODELS} models: it is imported turned off`,
+    ranges && ranges.length === 0 && 'none of its networks can be read: it is imported turned off',
+    ranges && ranges.length > MAX_NETWORKS && `it lists more than ${MAX_NETWORKS} networks: it is imported turned off`,
   ].filter((fault) => typeof fault === 'string')
   for (const fault of faults) list(fault)
   if (faults.length > 0) return { models: null, networks: null, isClosed: true }
@@ -37,6 +37,6 @@ export function importedLists(
 const rangesOf = (networks: readonly string[], list: (reason: string) => void): string[] =>
   networks.flatMap((network) => {
     const range = parseRange(network)
-    if (range === null) list(`Its network "${network.slice(0, 50)}" is not an address or a range: it is left out.`)
+    if (range === null) list(`its network "${network.slice(0, 50)}" is not an address or a range: it is left out`)
     return range === null ? [] : [range]
   })

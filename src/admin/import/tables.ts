@@ -20,6 +20,8 @@ export type Table<Shape extends z.ZodRawShape> = {
 /** What is read from, the versions whose schema is supported, and what has been listed so far. */
 export type Reading = { source: Source; versions: string; listed: Listed[] }
 
+const supported = (versions: string): string => `supported is ${versions}, and versions with the same columns.`
+
 /** The most characters of an id that lists show, and that can be stored. */
 const MAX_ID = 200
 
@@ -30,7 +32,7 @@ async function columnsOf({ source, versions }: Reading, table: Table<z.ZodRawSha
   const wanted = Object.entries(table.schema.shape) as [string, z.ZodType][]
   if (found.length === 0) return wanted.map(([name]) => name)
   const missing = wanted.find(([name, column]) => !found.includes(name) && !column.safeParse(undefined).success)
-  if (missing) throw new CommandError(`The table ${table.name} has no column ${missing[0]}: supported is ${versions}.`)
+  if (missing) throw new CommandError(`The table ${table.name} has no column ${missing[0]}: ${supported(versions)}`)
   return wanted.map(([name]) => name).filter((name) => found.includes(name))
 }
 
@@ -52,7 +54,7 @@ export async function* rowsOf<Shape extends z.ZodRawShape>(
   const columns = await columnsOf(reading, table as unknown as Table<z.ZodRawShape>).catch((error: unknown) => {
     throw sourceFailure(error)
   })
-  if (!columns) throw new CommandError(`The source has no table ${table.name}: supported is ${reading.versions}.`)
+  if (!columns) throw new CommandError(`The source has no table ${table.name}: ${supported(reading.versions)}`)
   const [first = ''] = Object.keys(table.schema.shape)
   const shown = table.idOf ?? ((id: string) => id)
   let number = 0
@@ -65,7 +67,7 @@ export async function* rowsOf<Shape extends z.ZodRawShape>(
       continue
     }
     const [issue] = read?.error?.issues ?? []
-    const reason = issue ? `Its ${String(issue.path[0])} ${issue.message}.` : `Its ${first} is not an id.`
+    const reason = issue ? `its ${String(issue.path[0])} ${issue.message}` : `its ${first} is not an id`
     reading.listed.push({ what: table.what, theirId: id === null ? `row ${number}` : shown(id), reason })
   }
 }

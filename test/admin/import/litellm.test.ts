@@ -40,20 +40,20 @@ describe('what is read of litellm', () => {
       lines([plan.keys[2]!], 'hash', 'hint', 'expiresAt', 'rateLimit', 'tokensPerMinute', 'maxOutstanding'),
     ).to.deep.equal([`${alpha} | 0001 | 2030-01-02T03:04:05.678Z | 30 | 9000 | 4`])
     expect(reasons(plan.listed)).to.deep.equal([
-      'user default_user_id: It has no budget there: it is granted nothing.',
-      'user u-ann: Its budget begins anew every 30d there: only its rest is granted, once.',
-      'user u-ben: The password is not hashed by bcrypt: set a new one by mail.',
-      'user u-cut: It has no budget there: it is granted nothing.',
-      'team t-lab: Its budget has no counterpart: what it is granted bounds it.',
-      'team t-lost: None of its admins is a user: it has nobody to own it, and is not imported.',
-      'organisation org:o-1: Its budget has no counterpart: what it is granted bounds it.',
-      `key ${alpha}: Its aliases of models are not imported.`,
-      `key ${'c'.repeat(64)}: The period "1h" of its budget has no counterpart: the budget is for a day.`,
-      `key ${'d'.repeat(64)}: Behind "sk-" it has fewer than 16 characters: it cannot be recognised, and is not imported.`,
-      `key ${'e'.repeat(64)}: It belongs to no user and to no team: it is not imported.`,
-      `key ${'f'.repeat(64)}: Its routes include no calls: it is imported turned off.`,
-      `key ${hexHashOf('sk-plain-text-key-0000000003')}: It allows no model: it is imported turned off.`,
-      'end users all of LiteLLM_EndUserTable: End users have no counterpart: they have neither keys nor accounts.',
+      'user default_user_id: it has no budget there: it is granted nothing',
+      'user u-ann: its budget begins anew every 30d there: only its rest is granted, once',
+      'user u-ben: the password is not hashed by bcrypt: set a new one by mail',
+      'user u-cut: it has no budget there: it is granted nothing',
+      'team t-lab: its budget has no counterpart: what it is granted bounds it',
+      'team t-lost: none of its admins is a user: it has nobody to own it, and is not imported',
+      'organisation org:o-1: its budget has no counterpart: what it is granted bounds it',
+      `key ${alpha}: its aliases of models are not imported`,
+      `key ${'c'.repeat(64)}: the period "1h" of its budget has no counterpart: the budget is for a day`,
+      `key ${'d'.repeat(64)}: behind "sk-" it has fewer than 16 characters: it cannot be recognised`,
+      `key ${'e'.repeat(64)}: it belongs to no user and to no team: it is not imported`,
+      `key ${'f'.repeat(64)}: its routes include no calls: it is imported turned off`,
+      `key ${hexHashOf('sk-plain-text-key-0000000003')}: it allows no model: it is imported turned off`,
+      'end users all of LiteLLM_EndUserTable: end users have no counterpart: they have neither keys nor accounts',
     ])
   })
 
@@ -76,10 +76,10 @@ describe('what is read of litellm', () => {
     await expectDraft(out, 'litellm.draft.json')
     expect(draft.variables).to.deep.equal(['OPENAI_API_KEY', 'EU_EXAMPLE_COM_KEY_1', 'ANTHROPIC_API_KEY'])
     expect(reasons(draft.listed)).to.deep.equal([
-      'model bedrock (m4): The provider bedrock has no protocol here.',
-      'model locked (m5): Its parameters are encrypted: see docs/migrating.md#litellm-models.',
-      'model voice (m6): Models of the kind audio_speech have prices of another form: write it by hand.',
-      'model claude: Its price of output is not stored: the model is off until you set "output".',
+      'model bedrock (m4): the provider bedrock has no protocol here',
+      'model locked (m5): its parameters are encrypted: see docs/migrating.md#litellm-models',
+      'model voice (m6): models of the kind audio_speech have prices of another form: write it by hand',
+      'model claude: its price of output is not stored: the model is off until you set "output"',
     ])
   })
 })

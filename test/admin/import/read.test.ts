@@ -11,10 +11,10 @@ describe('the sources and rules of an import', () => {
   it('names the table or the column that is missing, with the supported versions', async () => {
     const bare = file('bare.db', 'CREATE TABLE users (id integer); INSERT INTO users VALUES (1)')
     expect(await complaintOf(readPlan('one-api', bare, rules('1')))).to.equal(
-      'The table users has no column username: supported is one-api v0.6.',
+      'The table users has no column username: supported is one-api v0.6.10, and versions with the same columns.',
     )
     expect(await complaintOf(readPlan('litellm', bare, rules('1')))).to.equal(
-      'The source has no table LiteLLM_UserTable: supported is litellm 1.60 to 1.83.',
+      'The source has no table LiteLLM_UserTable: supported is litellm 1.80, and versions with the same columns.',
     )
   })
 

@@ -59,16 +59,16 @@ function writtenModel(model: DraftModel, { upstreams }: Draft, list: List): Reco
   const routes = model.routes.filter(({ upstream }) => {
     const { protocol } = upstreams.get(upstream)!
     const isServed = SERVED[protocol].includes(modality)
-    if (!isServed) list('model', id, `The protocol ${protocol} of ${upstream} does not serve ${modality} models.`)
+    if (!isServed) list('model', id, `the protocol ${protocol} of ${upstream} does not serve ${modality} models`)
     return isServed
   })
   const written = writtenPrice(model)
-  if (!written) list('model', id, `Its price has no form for ${modality} models: write it by hand.`)
+  if (!written) list('model', id, `its price has no form for ${modality} models: write it by hand`)
   if (!written || routes.length === 0) return null
   if (written.isRounded)
-    list('model', id, 'A price is no whole number of credits for any number of tokens: it is rounded up.')
+    list('model', id, 'a price is no whole number of credits for any number of tokens: it is rounded up')
   const isKnown = modality !== 'chat' || price.for === 'call' || price.output !== null
-  if (!isKnown) list('model', id, 'Its price of output is not stored: the model is off until you set "output".')
+  if (!isKnown) list('model', id, 'its price of output is not stored: the model is off until you set "output"')
   return { id, modality, ...(!isKnown && { enabled: false }), ...written.fields, ...writtenRoutes(model, routes) }
 }
 
@@ -78,10 +78,10 @@ function writtenGroup(name: string, { ratio, models }: DraftGroup, known: Readon
   const floor = Number(floorOf(points))
   const priceBasisPoints = Math.min(Math.max(1, floor), MAX_BASIS_POINTS)
   if (!isWhole(points) || floor !== priceBasisPoints)
-    list('group', name, `Its ratio is written as ${priceBasisPoints} ten-thousandths, the closest that there is.`)
+    list('group', name, `its ratio is written as ${priceBasisPoints} ten-thousandths, the closest that there is`)
   const seen = models?.filter((id) => known.has(id)) ?? null
   if (seen?.length === 0) {
-    list('group', name, 'No model of the draft is for it: it is left out.')
+    list('group', name, 'no model of the draft is for it: it is left out')
     return null
   }
   return { priceBasisPoints, ...(seen && seen.length < known.size && { models: seen }) }
@@ -99,7 +99,7 @@ export function catalogueOf(
   const models = draft.models.map((model) => writtenModel(model, draft, list)).filter((one) => one !== null)
   const known = new Set(models.map((one) => one['id']))
   const groups = [...draft.groups].flatMap(([name, group]) => {
-    if (!GROUP.test(name)) list('group', name, 'Its name is not one that groups may have here: it is left out.')
+    if (!GROUP.test(name)) list('group', name, 'its name is not one that groups may have here: it is left out')
     const written = GROUP.test(name) ? writtenGroup(name, group, known, list) : null
     return written ? [[name, written] as const] : []
   })

@@ -17,7 +17,7 @@ export async function readBudgets(reading: Reading): Promise<Map<string, Limits>
   const budgets = new Map<string, Limits>()
   for await (const { budget_id: id, model_max_budget: byModel, ...limits } of rowsIfAny(reading, BUDGETS)) {
     if (byModel && Object.keys(byModel).length > 0)
-      reading.listed.push({ what: 'budget', theirId: id, reason: 'Budgets of single models have no counterpart.' })
+      reading.listed.push({ what: 'budget', theirId: id, reason: 'budgets of single models have no counterpart' })
     budgets.set(id, limits)
   }
   return budgets
@@ -45,7 +45,7 @@ function periodOf(duration: string | null, list: (reason: string) => void): Plan
   const [, count, unit] = DURATION.exec(duration) ?? []
   const days = Number(count) * DAYS[unit as keyof typeof DAYS]
   const period = PERIODS.find(([, most]) => days <= most)?.[0] ?? 'total'
-  if (!SAME.has(days)) list(`The period "${duration}" of its budget has no counterpart: the budget is for a ${period}.`)
+  if (!SAME.has(days)) list(`the period "${duration}" of its budget has no counterpart: the budget is for a ${period}`)
   return period
 }
 

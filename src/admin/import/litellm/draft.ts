@@ -89,17 +89,17 @@ function placeOf({
   litellm_params: params,
 }: Row): { protocol: Provider['protocol']; baseUrl: string; model: string } | string {
   const written = textOf(params?.model)
-  if (written === '') return 'It states no model.'
-  if (ENCRYPTED.test(written)) return 'Its parameters are encrypted: see docs/migrating.md#litellm-models.'
+  if (written === '') return 'it states no model'
+  if (ENCRYPTED.test(written)) return 'its parameters are encrypted: see docs/migrating.md#litellm-models'
   const slash = written.indexOf('/')
   const prefix = slash === -1 ? '' : written.slice(0, slash)
   const name = textOf(params?.custom_llm_provider) || prefix || 'openai'
   const provider = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined
-  if (!provider) return `The provider ${name.slice(0, 50)} has no protocol here.`
+  if (!provider) return `the provider ${name.slice(0, 50)} has no protocol here`
   const address = textOf(params?.api_base).replace(/\/+$/, '')
   const baseUrl = address === '' || ENCRYPTED.test(address) ? provider.baseUrl : address
   if (baseUrl === null || !/^https?:/.test(baseUrl) || !URL.canParse(baseUrl))
-    return 'It states no address that can be read.'
+    return 'it states no address that can be read'
   return { protocol: provider.protocol, baseUrl, model: prefix === name ? written.slice(slash + 1) : written }
 }
 
@@ -159,14 +159,14 @@ export async function readLitellmDraft(reading: Reading, rules: ImportRules): Pr
     const mode = textOf(info?.mode) || 'chat'
     const modality = MODES[mode] ?? mode
     const dollars = isDraftModality(modality) ? dollarsOf(modality, row) : null
-    if (blocked) list('It is off there: it is left out.')
+    if (blocked) list('it is off there: it is left out')
     else if (typeof place === 'string') list(place)
     else if (!isDraftModality(modality))
-      list(`Models of the kind ${modality} have prices of another form: write it by hand.`)
-    else if (!dollars) list('Its costs are not stored: write its price by hand.')
+      list(`models of the kind ${modality} have prices of another form: write it by hand`)
+    else if (!dollars) list('its costs are not stored: write its price by hand')
     if (blocked || typeof place === 'string' || !isDraftModality(modality) || !dollars) continue
     const upstream = pools.at(place.protocol, place.baseUrl)
-    if (textOf(params?.litellm_credential_name)) list('Its key is a stored credential: set the variable by hand.')
+    if (textOf(params?.litellm_credential_name)) list('its key is a stored credential: set the variable by hand')
     pools.addKey(upstream, textOf(params?.api_key), place.model)
     const route = {
       upstream,

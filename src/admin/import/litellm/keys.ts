@@ -31,16 +31,16 @@ const isFilled = (value: unknown): boolean =>
 
 /** What of a key has no counterpart: whether it has it, and why it is listed. */
 const LEFT_OUT: readonly [has: (key: Token) => boolean, reason: string][] = [
-  [({ aliases }) => isFilled(aliases), 'Its aliases of models are not imported.'],
-  [({ config }) => isFilled(config), 'Its configuration is not imported.'],
-  [({ model_max_budget: budgets }) => isFilled(budgets), 'Budgets of single models have no counterpart.'],
-  [({ budget_limits: budgets }) => isFilled(budgets), 'Its further budgets are not imported: a key has one.'],
-  [({ project_id: project }) => project !== null, 'Its project has no counterpart.'],
-  [({ object_permission_id: id }) => id !== null, 'Its permissions for tools and stores have no counterpart.'],
-  [({ allowed_routes: routes }) => routes.some((one) => one.startsWith('/')), 'Its list of routes has no counterpart.'],
-  [({ metadata }) => isFilled(metadata?.['guardrails']), 'Its guardrails are not imported.'],
-  [({ metadata }) => isFilled(metadata?.['model_rpm_limit']), 'Limits of single models have no counterpart.'],
-  [({ metadata }) => isFilled(metadata?.['model_tpm_limit']), 'Limits of single models have no counterpart.'],
+  [({ aliases }) => isFilled(aliases), 'its aliases of models are not imported'],
+  [({ config }) => isFilled(config), 'its configuration is not imported'],
+  [({ model_max_budget: budgets }) => isFilled(budgets), 'budgets of single models have no counterpart'],
+  [({ budget_limits: budgets }) => isFilled(budgets), 'its further budgets are not imported: a key has one'],
+  [({ project_id: project }) => project !== null, 'its project has no counterpart'],
+  [({ object_permission_id: id }) => id !== null, 'its permissions for tools and stores have no counterpart'],
+  [({ allowed_routes: routes }) => routes.some((one) => one.startsWith('/')), 'its list of routes has no counterpart'],
+  [({ metadata }) => isFilled(metadata?.['guardrails']), 'its guardrails are not imported'],
+  [({ metadata }) => isFilled(metadata?.['model_rpm_limit']), 'limits of single models have no counterpart'],
+  [({ metadata }) => isFilled(metadata?.['model_tpm_limit']), 'limits of single models have no counterpart'],
 ]
 
 /** The models that a list names, its groups of models replaced by theirs; null: all. */
@@ -48,7 +48,7 @@ function modelsIn(names: readonly string[], { modelGroups }: KeyContext, list: L
   if (names.length === 0 || names.some((name) => ['all-proxy-models', 'all-team-models', '*'].includes(name)))
     return null
   return names.flatMap((name) => {
-    if (name.includes('*')) list(`Its models "${name}" are left out: here each model is named.`)
+    if (name.includes('*')) list(`its models "${name}" are left out: here each model is named`)
     return name.includes('*') || name === 'no-default-models' ? [] : (modelGroups.get(name) ?? [name])
   })
 }
@@ -63,7 +63,7 @@ function accountOf(token: Token, { organisations }: KeyContext, list: List): Pla
   if (team !== null) return { organisationId: team }
   if (organisation !== null && (organisations.has(organisationId(organisation)) || userId === null))
     return { organisationId: organisationId(organisation) }
-  if (userId === null) list('It belongs to no user and to no team: it is not imported.')
+  if (userId === null) list('it belongs to no user and to no team: it is not imported')
   return userId === null ? null : { userId }
 }
 
@@ -72,7 +72,7 @@ function holderOf({ user_id: userId }: Token, its: ReadOrganisation | undefined,
   if (userId === null || !its) return userId
   const { ownerId, members } = its.organisation
   if (userId === ownerId || members.some((one) => one.userId === userId)) return userId
-  list('Its user is no member of its team: the owner holds it.')
+  list('its user is no member of its team: the owner holds it')
   return null
 }
 
@@ -95,7 +95,7 @@ export function plannedKey(token: Token, context: KeyContext, list: List): Plann
   const { token: stored, key_name: shown, key_alias: alias, team_id: team, blocked, allowed_routes: routes } = token
   if (team === OWN_TEAM) return null
   if (SHORT.test(shown ?? '')) {
-    list('Behind "sk-" it has fewer than 16 characters: it cannot be recognised, and is not imported.')
+    list('behind "sk-" it has fewer than 16 characters: it cannot be recognised')
     return null
   }
   const account = accountOf(token, context, list)
@@ -108,7 +108,7 @@ export function plannedKey(token: Token, context: KeyContext, list: List): Plann
   const { isClosed, ...rates } = plannedLimits(limits)
   const isForCalls = routes.length === 0 || routes.some((route) => CALLS.test(route))
   for (const [has, reason] of LEFT_OUT) if (has(token)) list(reason)
-  if (!isForCalls) list('Its routes include no calls: it is imported turned off.')
+  if (!isForCalls) list('its routes include no calls: it is imported turned off')
   const hash = keyHash(stored)
   return {
     theirId: hash,

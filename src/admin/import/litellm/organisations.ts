@@ -4,7 +4,7 @@ import type { PlannedMember, PlannedOrganisation } from '../../../shared/operato
 import type { Exact } from '../exact.ts'
 import type { ImportRules } from '../rules.ts'
 import type { Reading } from '../tables.ts'
-import { rowsIfAny, rowsOf } from '../tables.ts'
+import { rowsIfAny } from '../tables.ts'
 import type { Limits } from './budgets.ts'
 import { plannedBudget, plannedLimits } from './budgets.ts'
 import { ORGANISATIONS, ORGANISATION_MEMBERS, TEAMS, TEAM_MEMBERS } from './tables.ts'
@@ -39,13 +39,13 @@ function membersOf(people: readonly Person[], { users, budgets, ...context }: Co
   const known = [...new Map(people.filter(({ userId }) => users.has(userId)).map((one) => [one.userId, one])).values()]
   const owner = known.find(({ isAdmin }) => isAdmin)
   if (!owner) {
-    list('None of its admins is a user: it has nobody to own it, and is not imported.')
+    list('none of its admins is a user: it has nobody to own it, and is not imported')
     return null
   }
   const members = known.flatMap((one): PlannedMember[] => {
     const limits = one.budgetId === null ? undefined : budgets.get(one.budgetId)
     const budget = limits ? plannedBudget(limits, one.spend, { ...context, list }) : null
-    if (one === owner && budget) list('Its owner has a budget there: owners have none here.')
+    if (one === owner && budget) list('its owner has a budget there: owners have none here')
     return one === owner ? [] : [{ userId: one.userId, role: one.isAdmin ? 'admin' : 'member', budget }]
   })
   return { ownerId: owner.userId, members }
@@ -53,8 +53,8 @@ function membersOf(people: readonly Person[], { users, budgets, ...context }: Co
 
 /** What an organisation has no counterpart for. */
 function listLimits({ max_budget: most, max_parallel_requests: parallel }: Limits, list: List): void {
-  if (most) list('Its budget has no counterpart: what it is granted bounds it.')
-  if (parallel !== null) list('Its limit of parallel requests is not imported: set it by "account limits".')
+  if (most) list('its budget has no counterpart: what it is granted bounds it')
+  if (parallel !== null) list('its limit of parallel requests is not imported: use account set --outstanding')
 }
 
 /** The people of a team, with their budgets in it. */
@@ -74,7 +74,7 @@ export async function readTeams(reading: Reading, context: Context): Promise<Rea
   for await (const { user_id: userId, team_id: team, spend, budget_id: budgetId } of rowsIfAny(reading, TEAM_MEMBERS))
     memberships.set(`${team}\n${userId}`, { userId, spend, budgetId })
   const read: ReadOrganisation[] = []
-  for await (const team of rowsOf(reading, TEAMS)) {
+  for await (const team of rowsIfAny(reading, TEAMS)) {
     const { team_id: theirId, team_alias: alias, blocked, models } = team
     if (theirId === OWN_TEAM) continue
     const list: List = (reason) => reading.listed.push({ what: 'team', theirId, reason })

@@ -15,19 +15,19 @@ const LEFT_OUT: readonly LeftOut[] = [
   {
     table: 'LiteLLM_EndUserTable',
     what: 'end users',
-    reason: 'End users have no counterpart: they have neither keys nor accounts.',
+    reason: 'end users have no counterpart: they have neither keys nor accounts',
   },
-  { table: 'LiteLLM_TagTable', what: 'tags', reason: 'Tags and their budgets have no counterpart.' },
+  { table: 'LiteLLM_TagTable', what: 'tags', reason: 'tags and their budgets have no counterpart' },
   {
     table: 'LiteLLM_DeprecatedVerificationToken',
     what: 'replaced keys',
-    reason: 'Keys that were replaced and still work for a while are not imported.',
+    reason: 'keys that were replaced and still work for a while are not imported',
   },
-  { table: 'LiteLLM_MCPServerTable', what: 'tools', reason: 'Servers of tools have no counterpart.' },
+  { table: 'LiteLLM_MCPServerTable', what: 'tools', reason: 'servers of tools have no counterpart' },
   {
     table: 'LiteLLM_SpendLogs',
     what: 'calls',
-    reason: 'Records of calls are not imported: they have other units.',
+    reason: 'records of calls are not imported: they have other units',
   },
 ]
 
@@ -76,7 +76,7 @@ export async function readLitellmPlan(reading: Reading, rules: ImportRules): Pro
     listed.push({
       what: 'balances',
       theirId: 'all users',
-      reason: 'litellm has no wallet, and the rules state no "grant": nobody is granted anything.',
+      reason: 'litellm has no wallet, and the rules state no "grant": nobody is granted anything',
     })
   await listLeftOut(reading, LEFT_OUT)
   return {

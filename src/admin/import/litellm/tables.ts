@@ -5,7 +5,7 @@ import { decimal, flag, json, moment, optional, text, texts, whole } from '../co
 import type { Table } from '../tables.ts'
 
 /** Which versions are read, in words. */
-export const VERSIONS = 'litellm 1.60 to 1.83'
+export const VERSIONS = 'litellm 1.80'
 
 /** Limits and a budget, as many tables have them. Amounts are in dollars. */
 const limits = {
@@ -36,7 +36,7 @@ export const USERS = {
   schema: z.object({
     user_id: text,
     user_alias: optional(text),
-    user_email: text.nullable(),
+    user_email: optional(text),
     user_role: optional(text),
     password: optional(text),
     spend: decimal,
@@ -113,8 +113,8 @@ const tokenColumns = {
   spend: optional(decimal),
   expires: optional(moment),
   models: texts,
-  user_id: text.nullable(),
-  team_id: text.nullable(),
+  user_id: optional(text),
+  team_id: optional(text),
   organization_id: optional(text),
   project_id: optional(text),
   budget_id: optional(text),

@@ -26,12 +26,12 @@ function grantOf(user: User, rules: ImportRules, list: (reason: string) => void)
   const { grant } = rules
   const { max_budget: most, budget_duration: duration } = user
   if (grant !== 'rest') {
-    if (most) list('Its budget is not imported: the rules grant no rest of it.')
+    if (most) list('its budget is not imported: the rules grant no rest of it')
     return grant ?? 0n
   }
   const rest = restOf(user)
-  if (!rest) list('It has no budget there: it is granted nothing.')
-  if (rest && duration !== null) list(`Its budget begins anew every ${duration} there: only its rest is granted, once.`)
+  if (!rest) list('it has no budget there: it is granted nothing')
+  if (rest && duration !== null) list(`its budget begins anew every ${duration} there: only its rest is granted, once`)
   return rest ? creditsOf(rest, rules) : 0n
 }
 
@@ -39,9 +39,9 @@ function grantOf(user: User, rules: ImportRules, list: (reason: string) => void)
 function plannedUser(user: User, rules: ImportRules, list: (reason: string) => void): PlannedUser {
   const { user_id: id, user_alias: alias, user_email: email, user_role: role, password, metadata } = user
   const { rateLimit, tokensPerMinute, maxOutstanding, isClosed } = plannedLimits(user)
-  if (maxOutstanding !== null) list('Its limit of parallel requests is not imported: set it by "account limits".')
+  if (maxOutstanding !== null) list('its limit of parallel requests is not imported: use account set --outstanding')
   const isBcrypt = password !== null && BCRYPT.test(password)
-  if (password && !isBcrypt) list('The password is not hashed by bcrypt: set a new one by mail.')
+  if (password && !isBcrypt) list('the password is not hashed by bcrypt: set a new one by mail')
   return {
     theirId: id,
     group: null,

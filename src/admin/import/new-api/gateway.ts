@@ -4,31 +4,31 @@ import { anthropic, openai, openrouter } from '../one-api/channels.ts'
 
 /** new-api. The numbers of its channels are in its constant/channel.go. */
 export const NEW_API: QuotaGateway = {
-  versions: 'new-api v0.8 to v0.10',
+  versions: 'new-api v0.10',
   leftOut: [
     {
       table: 'redemptions',
       what: 'codes',
-      reason: 'Codes are not imported: create new ones with "codes create".',
+      reason: 'codes are not imported: create new ones by codes create',
     },
     {
       table: 'user_subscriptions',
       what: 'subscriptions',
-      reason: 'Subscriptions are not imported: grant what is left of them by hand.',
+      reason: 'subscriptions are not imported: grant what is left of them by hand',
     },
-    { table: 'top_ups', what: 'payments', reason: 'Payments are not imported: only balances are.' },
+    { table: 'top_ups', what: 'payments', reason: 'payments are not imported: only balances are' },
     {
       table: 'passkey_credentials',
       what: 'passkeys',
-      reason: 'Passkeys belong to the old host name: users register new ones.',
+      reason: 'passkeys belong to the old host name: users register new ones',
     },
-    { table: 'two_fas', what: 'second factors', reason: 'Second factors are not imported: users set up new ones.' },
+    { table: 'two_fas', what: 'second factors', reason: 'second factors are not imported: users set up new ones' },
     {
       table: 'user_oauth_bindings',
       what: 'linked identities',
-      reason: 'Linked identities are not imported: users link them again.',
+      reason: 'linked identities are not imported: users link them again',
     },
-    { table: 'logs', what: 'calls', reason: 'Records of calls are not imported: they have other units.' },
+    { table: 'logs', what: 'calls', reason: 'records of calls are not imported: they have other units' },
   ],
   channels: {
     1: openai('https://api.openai.com/v1'),

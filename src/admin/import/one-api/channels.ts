@@ -52,7 +52,7 @@ function addressOf({ base_url: own }: Channel, { baseUrl, suffix }: ChannelType,
   const base = (own ?? '').trim().replace(/\/+$/, '')
   if (base === '' && baseUrl !== null) return baseUrl
   if (!/^https?:\/\/[^\s]+$/.test(base) || !URL.canParse(base)) {
-    list('Its address is not one that starts with http:// or https://: it is left out.')
+    list('its address is not one that starts with http:// or https://: it is left out')
     return null
   }
   return base.endsWith(suffix) ? base : `${base}${suffix}`
@@ -65,8 +65,8 @@ function keysOf({ id, key, channel_info: info }: Channel, list: (reason: string)
     .map((one) => one.trim())
     .filter((_one, at) => BigInt(info?.multi_key_status_list?.[at] ?? ON) === ON)
   const secrets = [...new Set(on.filter((one) => one !== ''))]
-  if (on.length < key.split('\n').length) list('Keys that are off there are left out.')
-  if (secrets.length > MAX_KEYS) list(`Only the first ${MAX_KEYS} of its ${secrets.length} keys are taken over.`)
+  if (on.length < key.split('\n').length) list('keys that are off there are left out')
+  if (secrets.length > MAX_KEYS) list(`only the first ${MAX_KEYS} of its ${secrets.length} keys are taken over`)
   return secrets.slice(0, MAX_KEYS).map((secret, at) => ({
     variable: secrets.length === 1 ? `CHANNEL_${id}_KEY` : `CHANNEL_${id}_KEY_${at + 1}`,
     secret,
@@ -81,7 +81,7 @@ function mappingOf({ model_mapping: mapping }: Channel, list: (reason: string) =
     const names = Object.entries(JSON.parse(mapping) as Record<string, unknown>)
     return new Map(names.filter((name): name is [string, string] => typeof name[1] === 'string'))
   } catch {
-    list('Its mapping of models is not JSON: its models are asked by their own names.')
+    list('its mapping of models is not JSON: its models are asked by their own names')
     return new Map()
   }
 }
@@ -96,18 +96,18 @@ export function readChannel(
 ): ReadChannel | null {
   const { id, type, status, name, priority, weight, param_override: params, header_override: headers } = channel
   if (status !== ON) {
-    list('It is off there: it is left out.')
+    list('it is off there: it is left out')
     return null
   }
   const kind = channels[Number(type)]
   if (!kind) {
-    list(`Channels of type ${type} have no protocol here: it is left out.`)
+    list(`channels of type ${type} have no protocol here: it is left out`)
     return null
   }
   const baseUrl = addressOf(channel, kind, list)
   if (baseUrl === null) return null
   if (params?.trim() || headers?.trim())
-    list('What it overrides in requests is not taken over: write "set" and "headers" by hand.')
+    list('what it overrides in requests is not taken over: write "set" and "headers" by hand')
   const mapping = mappingOf(channel, list)
   const models = [...new Set(elementsOf(channel.models, /,/))].map((one): [string, string] => [
     one,

@@ -16,9 +16,9 @@ const DEFAULT = 'default'
 
 /** Settings of prices and limits that have no counterpart. */
 const LEFT_OUT: readonly [option: string, reason: string][] = [
-  ['GroupGroupRatio', 'Ratios between two groups have no counterpart.'],
-  ['ModelRequestRateLimitGroup', 'Limits of groups are not taken over: write "rateLimit" into the group by hand.'],
-  ['billing_setting.billing_expr', 'Prices in steps have no counterpart: the first step is not taken over either.'],
+  ['GroupGroupRatio', 'ratios between two groups have no counterpart'],
+  ['ModelRequestRateLimitGroup', 'limits of groups are not taken over: write "rateLimit" into the group by hand'],
+  ['billing_setting.billing_expr', 'prices in steps have no counterpart: the first step is not taken over either'],
 ]
 
 /** A setting that is an object of numbers in JSON, by model or group; null if it is not stored. */
@@ -38,7 +38,7 @@ function numbersOf(
       }),
     )
   } catch {
-    listed.push({ what: 'option', theirId: option, reason: 'It is not JSON: it is not taken over.' })
+    listed.push({ what: 'option', theirId: option, reason: 'it is not JSON: it is not taken over' })
     return null
   }
 }
@@ -80,8 +80,8 @@ function modelsOf(
     const list = (reason: string) => listed.push({ what: 'model', theirId: id, reason })
     const modality = modalityOf(id)
     const its = isDraftModality(modality) ? price(id) : null
-    if (!isDraftModality(modality)) list(`It seems to be a model of the kind ${modality}: write its price by hand.`)
-    else if (!its) list('No price of it is stored: save the ratios there once, or write it by hand.')
+    if (!isDraftModality(modality)) list(`it seems to be a model of the kind ${modality}: write its price by hand`)
+    else if (!its) list('no price of it is stored: save the ratios there once, or write it by hand')
     if (!isDraftModality(modality) || !its) return []
     const routes = channels.flatMap(({ name, models, priority, weight }) => {
       const model = models.get(id)
@@ -105,7 +105,7 @@ function groupsOf(channels: readonly ReadChannel[], ratios: Ratios, { listed }: 
     listed.push({
       what: 'model',
       theirId: id,
-      reason: 'Only groups see it there: here accounts without a group see it, too.',
+      reason: 'only groups see it there: here accounts without a group see it, too',
     })
   return new Map(
     [...names].toSorted().map((name) => {

@@ -4,14 +4,14 @@ import { anthropic, openai, openrouter } from './channels.ts'
 
 /** one-api. The numbers of its channels are in its relay/channeltype/define.go. */
 export const ONE_API: QuotaGateway = {
-  versions: 'one-api v0.6',
+  versions: 'one-api v0.6.10',
   leftOut: [
     {
       table: 'redemptions',
       what: 'codes',
-      reason: 'Codes are not imported: create new ones with "codes create".',
+      reason: 'codes are not imported: create new ones by codes create',
     },
-    { table: 'logs', what: 'calls', reason: 'Records of calls are not imported: they have other units.' },
+    { table: 'logs', what: 'calls', reason: 'records of calls are not imported: they have other units' },
   ],
   channels: {
     1: openai('https://api.openai.com/v1'),

@@ -53,9 +53,9 @@ const isDeleted = ({ status, deleted_at: at }: User): boolean => status === DELE
 function plannedUser(user: User, toCredits: ToCredits, list: (reason: string) => void): PlannedUser {
   const { aff_quota: invitations, password, group } = user
   if (invitations !== null && invitations > 0n)
-    list(`Quota ${invitations} from invitations is not in the balance there, and is not imported.`)
+    list(`quota ${invitations} from invitations is not in the balance there, and is not imported`)
   const isBcrypt = password !== null && BCRYPT.test(password)
-  if (password && !isBcrypt) list('The password is not hashed by bcrypt: set a new one by mail.')
+  if (password && !isBcrypt) list('the password is not hashed by bcrypt: set a new one by mail')
   return {
     theirId: user.id,
     group: group === '' || group === 'default' ? null : group,
@@ -94,10 +94,10 @@ function modelsOf({ models, model_limits_enabled: isLimited, model_limits: limit
 function plannedKey(token: Token, toCredits: ToCredits, list: (reason: string) => void): PlannedKey | null {
   const key = token.key.trim()
   if (!KEY.test(key)) {
-    list('Behind "sk-" it does not have 16 to 128 letters and digits: it cannot be recognised, and is not imported.')
+    list('behind "sk-" it does not have 16 to 128 letters and digits: it cannot be recognised')
     return null
   }
-  if (token.group) list(`Its own group "${token.group}" has no counterpart: it is priced as its account is.`)
+  if (token.group) list(`its own group "${token.group}" has no counterpart: it is priced as its account is`)
   const ranges = elementsOf(token.allow_ips ?? token.subnet, /[\s,]+/)
   const lists = importedLists({ models: modelsOf(token), networks: ranges.length > 0 ? ranges : null }, list)
   return {
@@ -135,7 +135,7 @@ export async function readQuotaPlan(
     const list = listing('user', user.id)
     if (isDeleted(user)) {
       deleted.add(user.id)
-      list('Deleted there: neither the user nor their keys are imported.')
+      list('deleted there: neither the user nor their keys are imported')
       continue
     }
     users.push(plannedUser(user, toCredits, list))

@@ -14,7 +14,7 @@ export const USERS = {
     display_name: optional(text),
     role: whole,
     status: whole,
-    email: text.nullable(),
+    email: optional(text),
     quota: whole,
     group: optional(text),
     aff_quota: optional(whole),

@@ -16,7 +16,7 @@ async function opened(source: string): Promise<Source> {
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found)
     throw new CommandError(
-      'The source is neither an address (postgres://…, mysql://…) nor an existing file of SQLite or folder of JSON lines.',
+      'The source is neither an address (postgres://…, mysql://…) nor an existing file of SQLite or folder of tables.',
     )
   return found.isDirectory() ? openFolder(path) : (await import('./sqlite.ts')).openSqlite(path)
 }
