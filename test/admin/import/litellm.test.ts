@@ -74,7 +74,7 @@ describe('what is read of litellm', () => {
     const to = { folder: out, withSecrets: false }
     const draft = await writeDraft('litellm', state.databaseUrl, rules('1000'), to)
     await expectDraft(out, 'litellm.draft.json')
-    expect(draft.variables).to.deep.equal(['OPENAI_API_KEY', 'EU_EXAMPLE_COM_KEY_1', 'ANTHROPIC_API_KEY'])
+    expect(draft.variables).to.deep.equal(['OPENAI_API_KEY', 'UPSTREAM_EU_EXAMPLE_COM_KEY_1', 'ANTHROPIC_API_KEY'])
     expect(reasons(draft.listed)).to.deep.equal([
       'model bedrock (m4): the provider bedrock has no protocol here',
       'model locked (m5): its parameters are encrypted: see docs/migrating.md#litellm-models',

@@ -37,7 +37,8 @@ function writtenRoutes({ modality }: DraftModel, routes: readonly DraftRoute[]):
   const ordered = routes.toSorted((one, other) => other.priority - one.priority || other.weight - one.weight)
   const first = ordered.filter(({ priority }) => priority === ordered[0]!.priority)
   const heaviest = Math.max(...first.map(({ weight }) => weight))
-  const scale = heaviest > MAX_WEIGHT ? MAX_WEIGHT / heaviest : 1
+  const isWritable = heaviest <= MAX_WEIGHT && first.every(({ weight }) => Number.isInteger(weight))
+  const scale = isWritable ? 1 : MAX_WEIGHT / heaviest
   const isShared = first.length > 1
   const weightOf = (route: DraftRoute): number => {
     if (!first.includes(route)) return 0

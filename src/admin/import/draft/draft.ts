@@ -64,3 +64,10 @@ export const slugOf = (text: string): string =>
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, 40)
     .replace(/^-|-$/g, '')
+
+/** The address of an upstream without a slash at its end; null for one that is none, or may have a secret in it. */
+export function addressOf(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isPlain = url !== null && `${url.username}${url.password}${url.search}${url.hash}` === ''
+  return isPlain && /^https?:$/.test(url.protocol) ? text.replace(/\/+$/, '') : null
+}

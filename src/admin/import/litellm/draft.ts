@@ -1,7 +1,9 @@
 /** The stored models of litellm as a draft of a catalogue. */
 import type { z } from 'zod'
+import { isOwnVariable } from '../../../shared/platform/config/config.ts'
+import { QUEUES } from '../../../shared/terms/kinds.ts'
 import type { Draft, DraftKey, DraftModality, DraftModel, DraftPrice, DraftRoute } from '../draft/draft.ts'
-import { isDraftModality, slugOf } from '../draft/draft.ts'
+import { addressOf, isDraftModality, slugOf } from '../draft/draft.ts'
 import type { Exact } from '../exact.ts'
 import { exactOf, larger, times, wholeNumber } from '../exact.ts'
 import type { ImportRules } from '../rules.ts'
@@ -84,10 +86,11 @@ function highest(one: DraftPrice, other: DraftPrice): DraftPrice {
   }
 }
 
-/** Where a model is asked: its provider, its address and its name there; a sentence if there is no way here. */
-function placeOf({
-  litellm_params: params,
-}: Row): { protocol: Provider['protocol']; baseUrl: string; model: string } | string {
+/** Where a model is asked, and its name there. `needsKey`: it is no server of their own. */
+type Place = { protocol: Provider['protocol']; baseUrl: string; model: string; needsKey: boolean }
+
+/** Where a model is asked; a phrase if there is no way here. */
+function placeOf({ litellm_params: params }: Row): Place | string {
   const written = textOf(params?.model)
   if (written === '') return 'it states no model'
   if (ENCRYPTED.test(written)) return 'its parameters are encrypted: see docs/migrating.md#litellm-models'
@@ -96,11 +99,11 @@ function placeOf({
   const name = textOf(params?.custom_llm_provider) || prefix || 'openai'
   const provider = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined
   if (!provider) return `the provider ${name.slice(0, 50)} has no protocol here`
-  const address = textOf(params?.api_base).replace(/\/+$/, '')
-  const baseUrl = address === '' || ENCRYPTED.test(address) ? provider.baseUrl : address
-  if (baseUrl === null || !/^https?:/.test(baseUrl) || !URL.canParse(baseUrl))
-    return 'it states no address that can be read'
-  return { protocol: provider.protocol, baseUrl, model: prefix === name ? written.slice(slash + 1) : written }
+  const address = textOf(params?.api_base)
+  const baseUrl = address === '' ? provider.baseUrl : addressOf(address)
+  if (baseUrl === null) return 'it states no address of http:// or https:// without a password'
+  const model = prefix === name ? written.slice(slash + 1) : written
+  return { protocol: provider.protocol, baseUrl, model, needsKey: provider.baseUrl !== null }
 }
 
 /** The pools that grow while models are read: an upstream for each address, a key for each secret. */
@@ -121,15 +124,16 @@ class Pools {
     return name
   }
 
-  /** Adds a model to the key that it is asked with: a variable of theirs, a secret, or one that is not readable. */
+  /** Adds a model to the key that it is asked with: a variable of theirs, a secret, or one that is not stored. */
   addKey(name: string, apiKey: string, model: string): void {
     const { keys } = this.upstreams.get(name)!
     const theirs = /^os\.environ\/([A-Za-z_][A-Za-z0-9_]*)$/.exec(apiKey)?.[1]
     const known = keys.get(apiKey)
-    const variable = theirs ?? `${name.toUpperCase().replaceAll('-', '_')}_KEY_${keys.size + 1}`
-    const secret = theirs !== undefined || apiKey === '' || ENCRYPTED.test(apiKey) ? null : apiKey
+    const isTheirs = theirs !== undefined && !isOwnVariable(theirs, QUEUES)
+    const ours = `UPSTREAM_${name.toUpperCase().replaceAll('-', '_')}_KEY_${keys.size + 1}`
+    const secret = theirs !== undefined || apiKey === '' ? null : apiKey
     const models = [...new Set([...(known?.models ?? []), model])]
-    keys.set(apiKey, { variable: known?.variable ?? variable, secret, models })
+    keys.set(apiKey, { variable: known?.variable ?? (isTheirs ? theirs : ours), secret, models })
   }
 
   /** The upstreams as they are at the end: a single key serves all models. */
@@ -167,7 +171,8 @@ export async function readLitellmDraft(reading: Reading, rules: ImportRules): Pr
     if (blocked || typeof place === 'string' || !isDraftModality(modality) || !dollars) continue
     const upstream = pools.at(place.protocol, place.baseUrl)
     if (textOf(params?.litellm_credential_name)) list('its key is a stored credential: set the variable by hand')
-    pools.addKey(upstream, textOf(params?.api_key), place.model)
+    const apiKey = textOf(params?.api_key)
+    if (apiKey !== '' || place.needsKey) pools.addKey(upstream, apiKey, place.model)
     const route = {
       upstream,
       model: place.model,

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { Protocol } from '../../../shared/catalogue/catalogue.ts'
 import { elementsOf } from '../columns.ts'
 import type { DraftKey, DraftUpstream } from '../draft/draft.ts'
-import { slugOf } from '../draft/draft.ts'
+import { addressOf, slugOf } from '../draft/draft.ts'
 import type { Exact } from '../exact.ts'
 import type { LeftOut } from '../tables.ts'
 import type { CHANNELS } from './tables.ts'
@@ -47,15 +47,13 @@ export type ReadChannel = {
   weight: number
 }
 
-/** An address; null, and listed, if it is none. */
-function addressOf({ base_url: own }: Channel, { baseUrl, suffix }: ChannelType, list: (reason: string) => void) {
-  const base = (own ?? '').trim().replace(/\/+$/, '')
-  if (base === '' && baseUrl !== null) return baseUrl
-  if (!/^https?:\/\/[^\s]+$/.test(base) || !URL.canParse(base)) {
-    list('its address is not one that starts with http:// or https://: it is left out')
-    return null
-  }
-  return base.endsWith(suffix) ? base : `${base}${suffix}`
+/** The address that requests go to; null, and listed, if it cannot be read. */
+function baseUrlOf({ base_url: own }: Channel, { baseUrl, suffix }: ChannelType, list: (reason: string) => void) {
+  const written = (own ?? '').trim()
+  if (written === '' && baseUrl !== null) return baseUrl
+  const base = addressOf(written)
+  if (base === null) list('its address is not one of http:// or https:// without a password: it is left out')
+  return base === null || base.endsWith(suffix) ? base : `${base}${suffix}`
 }
 
 /** The keys of a channel, one on each line, without those that are off. */
@@ -104,7 +102,7 @@ export function readChannel(
     list(`channels of type ${type} have no protocol here: it is left out`)
     return null
   }
-  const baseUrl = addressOf(channel, kind, list)
+  const baseUrl = baseUrlOf(channel, kind, list)
   if (baseUrl === null) return null
   if (params?.trim() || headers?.trim())
     list('what it overrides in requests is not taken over: write "set" and "headers" by hand')
