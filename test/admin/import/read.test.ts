@@ -49,7 +49,10 @@ describe('the sources and rules of an import', () => {
     writeFileSync(path('text.db'), 'no database '.repeat(100))
     const logged = file('logged.db', 'CREATE TABLE users (id integer)')
     writeFileSync(logged, readFileSync(logged).fill(2, 18, 20))
+    const locked = file('locked.db', 'CREATE TABLE users (id integer)')
+    mkdirSync(`${locked}.lock`)
     for (const [source, message] of [
+      [locked, 'is locked'],
       [path('missing.db'), 'The source is neither an address'],
       [path('text.db'), 'The source cannot be read: file is not a database'],
       [logged, 'has a write-ahead log'],

@@ -17,6 +17,8 @@ export type Context = {
   rules: ImportRules
   now: Date
   users: ReadonlyMap<string, User>
+  /** Ids of users by their e-mail addresses. */
+  addresses: ReadonlyMap<string | null, string>
   budgets: ReadonlyMap<string, Limits>
 }
 
@@ -59,9 +61,8 @@ function listLimits({ max_budget: most, max_parallel_requests: parallel }: Limit
 
 /** The people of a team, with their budgets in it. */
 function peopleOf(team: Team, memberships: ReadonlyMap<string, Omit<Person, 'isAdmin'>>, context: Context): Person[] {
-  const byAddress = new Map([...context.users.values()].map(({ user_id: id, user_email: email }) => [email, id]))
   return team.members_with_roles.flatMap(({ user_id: id, user_email: email, role }) => {
-    const userId = id ?? byAddress.get(email ?? '')
+    const userId = id ?? context.addresses.get(email ?? '')
     if (userId === undefined) return []
     const { budgetId = null, spend = null } = memberships.get(`${team.team_id}\n${userId}`) ?? {}
     return [{ userId, isAdmin: role === 'admin', budgetId, spend }]

@@ -67,7 +67,8 @@ export async function readLitellmPlan(reading: Reading, rules: ImportRules): Pro
   const { listed } = reading
   const budgets = await readBudgets(reading)
   const { rows, users, sum } = await readUsers(reading, rules)
-  const context = { rules, now: new Date(), users: rows, budgets }
+  const addresses = new Map([...rows.values()].map((user) => [user.user_email, user.user_id]))
+  const context = { rules, now: new Date(), users: rows, addresses, budgets }
   const read = [...(await readTeams(reading, context)), ...(await readOrganisations(reading, context))]
   const organisations = new Map(read.map((one) => [one.organisation.theirId, one]))
   const modelGroups = await readModelGroups(reading)

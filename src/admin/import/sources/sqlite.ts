@@ -24,7 +24,7 @@ function hasLog(path: string): boolean {
 
 /**
  * Opens a file for reading. Other programs do not see its lock: it must be a copy that nobody writes to.
- * @throws CommandError for a file with a write-ahead log; any error if it is no database
+ * @throws CommandError for a file that is locked or has a write-ahead log; any error if it is no database
  */
 export async function openSqlite(path: string): Promise<Source> {
   if (hasLog(path))
@@ -35,7 +35,10 @@ export async function openSqlite(path: string): Promise<Source> {
     database.all('SELECT name FROM sqlite_master LIMIT 1')
   } catch (error) {
     database.close()
-    throw error
+    if (!/locked/.test(String(error))) throw error
+    throw new CommandError(
+      `${path} is locked. If nothing reads it, a killed reader has left ${path}.lock: remove that.`,
+    )
   }
   return {
     columns: async (table) => {
