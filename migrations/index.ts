@@ -112,7 +112,7 @@ export async function migrate(
     const { missing, newer } = await compare(db, migrations)
     const [next] = missing
     if (next === undefined) {
-      const functions = newer.length > 0 ? [] : await lock.turn('functions', applySql)
+      const functions = newer.length > 0 ? [] : await lock.turn('functions', applyFunctions)
       return { migrations: applied, functions, newer }
     }
     for (const [index, statement] of Object.entries(migrations[next]!.concurrently ?? {})) {
@@ -132,6 +132,13 @@ async function refuseOtherHistory(db: Knex): Promise<void> {
     'this database was migrated by a build from before 0.2.0, and its schema cannot be converted: ' +
       'point DATABASE_URL to a new, empty database',
   )
+}
+
+/** The functions, and the months that calls are about to need (docs/scaling.md#months). */
+async function applyFunctions(trx: Knex.Transaction): Promise<string[]> {
+  const applied = await applySql(trx)
+  await trx.raw('SELECT make_months(now(), 3)')
+  return applied
 }
 
 const step = async (trx: Knex.Transaction, migrations: Record<string, Migration>) =>

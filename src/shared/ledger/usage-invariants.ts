@@ -1,6 +1,6 @@
 /** The invariants of the hours of usage, and what else the audit knows of calls by them. */
 
-/** SQL: the id from which on there are records of all calls, and those before it count as gone (sql/leave_month.sql). */
+/** SQL: from which id on there are records of all calls; those before it count as gone (sql/leave_month.sql). */
 export const KEPT_FROM = '(SELECT kept_from FROM usage_watermark)'
 
 /** What calls left uncollected: those that have records, and, by their hours, those whose months were given up. */
