@@ -5,6 +5,8 @@
  * gateway that does not bill; with --all also stored images, many accounts in turn, a key with a budget, and the list
  * of models. Absolute times are this machine's; ratios carry over to others.
  *
+ * `npm run bench -- --rows 1000000`: whether all of this stays so in full tables (bench/rows.ts).
+ *
  * `npm run bench -- --streams [--in-flight 50,100,200,400]`: what a chunk of a stream costs compared with a relay, and
  * how late it is (bench/streams.ts).
  *
@@ -31,6 +33,12 @@ import { compareStreams, passesPerChunk } from './streams.ts'
 import { say, startServices } from './stack.ts'
 import { startCountingJson, startSubjects } from './subjects.ts'
 import type { Subject } from './subjects.ts'
+
+// That is another run, with options of its own.
+if (process.argv.includes('--rows')) {
+  const { measureRows } = await import('./rows.ts')
+  process.exit((await measureRows()) ? 0 : 1)
+}
 
 const usage =
   'npm run bench -- [--peer] [--all] [--streams] [--check] [--record] [--seconds 3] [--rounds 10] ' +

@@ -30,6 +30,7 @@ import * as languages from './021_languages.ts'
 import * as identities from './022_identities.ts'
 import * as usageHours from './023_usage_hours.ts'
 import * as imports from './024_imports.ts'
+import * as months from './025_months.ts'
 import * as factorAtProvider from './026_factor_at_provider.ts'
 import * as geminiDialect from './027_gemini_dialect.ts'
 import { MigrationLock } from './lock.ts'
@@ -71,6 +72,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '022_identities': identities,
   '023_usage_hours': usageHours,
   '024_imports': imports,
+  '025_months': months,
   '026_factor_at_provider': factorAtProvider,
   '027_gemini_dialect': geminiDialect,
 }
@@ -116,7 +118,7 @@ export async function migrate(
     const { missing, newer } = await compare(db, migrations)
     const [next] = missing
     if (next === undefined) {
-      const functions = newer.length > 0 ? [] : await lock.turn('functions', applySql)
+      const functions = newer.length > 0 ? [] : await lock.turn('functions', applyFunctions)
       return { migrations: applied, functions, newer }
     }
     for (const [index, statement] of Object.entries(migrations[next]!.concurrently ?? {})) {
@@ -136,6 +138,13 @@ async function refuseOtherHistory(db: Knex): Promise<void> {
     'this database was migrated by a build from before 0.2.0, and its schema cannot be converted: ' +
       'point DATABASE_URL to a new, empty database',
   )
+}
+
+/** The functions, and the months that calls are about to need (docs/scaling.md#months). */
+async function applyFunctions(trx: Knex.Transaction): Promise<string[]> {
+  const applied = await applySql(trx)
+  await trx.raw('SELECT make_months(now(), 3)')
+  return applied
 }
 
 const step = async (trx: Knex.Transaction, migrations: Record<string, Migration>) =>

@@ -220,18 +220,16 @@ CREATE TABLE call_results (
   output text NOT NULL, -- JSON: the part of the answer that only the worker knew (src/shared/calls/stored-answers.ts).
   input bytea, -- Of a response that later ones may refer to: the items that it was asked with, compressed JSON (src/shared/calls/stored-responses.ts).
   expires_at timestamptz NOT NULL, -- From then on 410 result_expired.
-  CONSTRAINT call_results_pkey PRIMARY KEY (call_id),
-  CONSTRAINT call_results_call_fkey FOREIGN KEY (call_id) REFERENCES calls(id) ON DELETE CASCADE
-) WITH (autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
-CREATE INDEX call_results_expiry ON call_results USING btree (expires_at);
+  CONSTRAINT call_results_all_pkey PRIMARY KEY (call_id)
+) PARTITION BY RANGE (call_id);
+CREATE INDEX call_results_expiry_all ON call_results USING btree (expires_at);
 
 -- The tries of a call at its upstreams, where it had more than one, or failed; swept after seven days.
 CREATE TABLE call_tries (
   call_id uuid NOT NULL, -- Whose tries.
   tries jsonb NOT NULL, -- A list: upstream, key, status, error, ms and at of each (src/shared/calls/tries.ts).
   expires_at timestamptz NOT NULL, -- When they are deleted.
-  CONSTRAINT call_tries_pkey PRIMARY KEY (call_id),
-  CONSTRAINT call_tries_call_fkey FOREIGN KEY (call_id) REFERENCES calls(id) ON DELETE CASCADE
+  CONSTRAINT call_tries_pkey PRIMARY KEY (call_id)
 );
 CREATE INDEX call_tries_expiry ON call_tries USING btree (expires_at);
 
@@ -300,21 +298,18 @@ CREATE TABLE calls (
   quality text, -- The quality that it is priced at: as asked for, else as it came (image).
   requested text, -- Its first model, if another of its list was asked after it; else null.
   counted integer NOT NULL DEFAULT 0, -- How many of its refusals usage_hours has.
-  CONSTRAINT calls_pkey PRIMARY KEY (id),
-  CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT calls_all_pkey PRIMARY KEY (id),
   CONSTRAINT calls_rules CHECK (calls_rules((modality)::text, dialect, status, price, (credits_precharged)::bigint, (credits)::bigint, (credits_uncollected)::bigint, (input_tokens)::bigint, http_status, error_type, more_result_urls, (pictures)::bigint, progress, deleted_at, idempotency_key, idempotency_expires_at, request_hash, lease_until, deadline_at, finished_at, count, (cached_input_tokens)::bigint, (cache_write_tokens)::bigint, (repeated_input_tokens)::bigint, callback_url))
-) WITH (fillfactor=80, autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
-CREATE INDEX calls_account_time ON calls USING btree (account_id, created_at DESC, id DESC);
-CREATE INDEX calls_deleted_results ON calls USING btree (id) WHERE ((deleted_at IS NOT NULL) AND (result_url IS NOT NULL));
-CREATE INDEX calls_ended ON calls USING btree (finished_at) WHERE (finished_at IS NOT NULL);
-CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality, model, error_type, fold_minute) WHERE (fold_minute IS NOT NULL);
-CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (account_id, idempotency_key, user_id) WHERE (idempotency_key IS NOT NULL);
-CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
-CREATE INDEX calls_left_in_order ON calls USING btree (request_hash, account_id, created_at, id) WHERE (abandoned_at IS NOT NULL);
-CREATE INDEX calls_of_errors ON calls USING btree (id) WHERE (error_type IS NOT NULL);
-CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
-CREATE INDEX calls_videos ON calls USING btree (account_id, created_at DESC, id DESC) WHERE (((modality)::text = 'video'::text) AND (deleted_at IS NULL));
-CREATE INDEX calls_waited_for ON calls USING btree (account_id, request_hash) WHERE (COALESCE(finished_at, abandoned_at) IS NULL);
+) PARTITION BY RANGE (id);
+CREATE INDEX calls_account_time_all ON calls USING btree (account_id, created_at DESC, id DESC);
+CREATE INDEX calls_deleted_results_all ON calls USING btree (id) WHERE ((deleted_at IS NOT NULL) AND (result_url IS NOT NULL));
+CREATE INDEX calls_ended_all ON calls USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX calls_idempotency_expiry_all ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX calls_left_in_order_all ON calls USING btree (request_hash, account_id, created_at, id) WHERE (abandoned_at IS NOT NULL);
+CREATE INDEX calls_of_errors_all ON calls USING btree (id) WHERE (error_type IS NOT NULL);
+CREATE INDEX calls_open_all ON calls USING btree (created_at) WHERE (finished_at IS NULL);
+CREATE INDEX calls_videos_all ON calls USING btree (account_id, created_at DESC, id DESC) WHERE (((modality)::text = 'video'::text) AND (deleted_at IS NULL));
+CREATE INDEX calls_waited_for_all ON calls USING btree (account_id, request_hash) WHERE (COALESCE(finished_at, abandoned_at) IS NULL);
 CREATE TRIGGER calls_swept_stay_used AFTER DELETE ON calls REFERENCING OLD TABLE AS swept FOR EACH STATEMENT EXECUTE FUNCTION keep_swept_use();
 
 -- Every version of the catalogue. The newest is the current one: rows are added, never changed.
@@ -542,15 +537,14 @@ CREATE TABLE ledger_entries (
   created_at timestamptz NOT NULL DEFAULT now(), -- Start of its transaction; seq, not time, is the order.
   deduction_id uuid, -- The deduction that it is a part of.
   payment_id uuid, -- The payment that was reversed or reinstated.
-  CONSTRAINT ledger_entries_pkey PRIMARY KEY (account_id, seq),
+  id uuid NOT NULL DEFAULT (((lpad(to_hex(((EXTRACT(epoch FROM clock_timestamp()) * (1000)::numeric))::bigint), 12, '0'::text) || '7'::text) || substr(replace((gen_random_uuid())::text, '-'::text, ''::text), 14)))::uuid, -- UUIDv7 of its time: decides its partition. Entries from before there were partitions share one.
   CONSTRAINT ledger_entries_deduction_fkey FOREIGN KEY (account_id, deduction_id) REFERENCES deductions(account_id, id),
   CONSTRAINT ledger_entries_payment_fkey FOREIGN KEY (payment_id, account_id) REFERENCES payments(id, account_id),
   CONSTRAINT ledger_entries_rules CHECK (ledger_entries_rules(seq, call_id, kind, amount, deduction_id, payment_id))
-) WITH (autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
-CREATE INDEX ledger_entries_collected ON ledger_entries USING btree (account_id, grant_id) WHERE (kind = 'collection'::text);
-CREATE INDEX ledger_entries_deduction ON ledger_entries USING btree (deduction_id) WHERE (deduction_id IS NOT NULL);
-CREATE UNIQUE INDEX ledger_entries_once_per_call ON ledger_entries USING btree (call_id, grant_id, kind) WHERE (call_id IS NOT NULL);
-CREATE INDEX ledger_entries_payment ON ledger_entries USING btree (payment_id) WHERE (payment_id IS NOT NULL);
+) PARTITION BY RANGE (id);
+CREATE INDEX ledger_entries_collected_all ON ledger_entries USING btree (account_id, grant_id) WHERE (kind = 'collection'::text);
+CREATE INDEX ledger_entries_deduction_all ON ledger_entries USING btree (deduction_id) WHERE (deduction_id IS NOT NULL);
+CREATE INDEX ledger_entries_payment_all ON ledger_entries USING btree (payment_id) WHERE (payment_id IS NOT NULL);
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_entries_match_calls AFTER INSERT ON ledger_entries REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION check_ledger();
 
@@ -1060,6 +1054,7 @@ CREATE TABLE usage_watermark (
   folded_until timestamptz NOT NULL, -- Calls that ended before this are folded, and no others.
   records_from timestamptz NOT NULL, -- Of calls accepted before this, records may have been deleted.
   ledger_from timestamptz NOT NULL, -- Of calls accepted before this, records were deleted before they were folded.
+  kept_from uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'::uuid, -- Calls with lower ids are in months that are dropped, or about to be: budget_windows.swept has what they used.
   CONSTRAINT usage_watermark_pkey PRIMARY KEY (id),
   CONSTRAINT usage_watermark_one CHECK (id)
 );
@@ -1249,8 +1244,14 @@ CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(place bi
 -- Removes what is left in expired grants of these accounts, by entries of kind expiry; returns how many grants.
 CREATE FUNCTION expire_grants(account_ids uuid[], moment timestamptz) RETURNS integer;
 
+-- The lowest UUIDv7 of a moment.
+CREATE FUNCTION first_id(moment timestamptz) RETURNS uuid;
+
 -- Adds at most some thousand ended calls to usage_hours; whether there are more.
 CREATE FUNCTION fold_usage(most integer) RETURNS boolean;
+
+-- The id of the record that equal refusals of a minute share.
+CREATE FUNCTION folded_id(of_key uuid, of_modality text, of_model text, error text, moment timestamptz) RETURNS uuid;
 
 -- When a grant pays for nothing any more; null: never.
 CREATE FUNCTION grant_ends_at(expires_at timestamptz, revived_until timestamptz) RETURNS timestamptz;
@@ -1262,6 +1263,9 @@ CREATE FUNCTION grant_ends_at(expires_at timestamptz, revived_until timestamptz)
 -- CONSTRAINT grants_remaining_within_amount CHECK (((remaining)::bigint <= (amount)::bigint)),
 -- CONSTRAINT grants_revived_once_expired CHECK (((revived_until IS NULL) OR COALESCE((revived_until > expires_at), false)))
 CREATE FUNCTION grants_rules(origin text, amount bigint, remaining bigint, open boolean, expires_at timestamptz, payment_id uuid, revived_until timestamptz) RETURNS boolean;
+
+-- Whether a table has a partition for a month.
+CREATE FUNCTION has_month(parent text, month timestamp without time zone) RETURNS boolean;
 
 -- A moment in ISO 8601, UTC, with milliseconds.
 CREATE FUNCTION iso_time(moment timestamptz) RETURNS text;
@@ -1281,6 +1285,9 @@ CREATE FUNCTION key_allows_address(key api_keys, address text) RETURNS boolean;
 -- Whether a key may be used at a moment with this one of its secrets.
 CREATE FUNCTION key_is_valid(key api_keys, secret integer, moment timestamptz) RETURNS boolean;
 
+-- Gives up the records of the calls of a month and of those before it.
+CREATE FUNCTION leave_month(upto timestamptz, ended_before timestamptz) RETURNS boolean;
+
 -- CONSTRAINT ledger_entries_call_where_needed CHECK (((kind = ANY (ARRAY['charge'::text, 'settlement'::text, 'refund'::text])) = (call_id IS NOT NULL))),
 -- CONSTRAINT ledger_entries_deduction_where_needed CHECK (((kind = 'adjustment'::text) = (deduction_id IS NOT NULL))),
 -- CONSTRAINT ledger_entries_payment_where_needed CHECK (((kind = ANY (ARRAY['reversal'::text, 'reinstatement'::text])) = (payment_id IS NOT NULL))),
@@ -1296,6 +1303,9 @@ CREATE FUNCTION ledger_entries_rules(seq bigint, call_id uuid, kind text, amount
 
 -- 
 CREATE FUNCTION mail_language(about uuid, recipient text, sender uuid) RETURNS text;
+
+-- Makes the partitions of a month, and of the next ones.
+CREATE FUNCTION make_months(since timestamptz, more integer) RETURNS integer;
 
 -- Notes whether keys of an account are limited, after their limits were changed.
 CREATE FUNCTION mark_limited(marked uuid) RETURNS void;

@@ -5,8 +5,16 @@ CREATE OR REPLACE FUNCTION check_ledger() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   touched uuid[];
   broken uuid;
+  -- Bounds of the calls, and of their entries: see open_calls.sql.
+  lowest uuid;
+  greatest_id uuid;
+  entries_from uuid;
+  soon constant uuid := first_id(clock_timestamp() + interval '1 day');
 BEGIN
-  SELECT array_agg(call_id) INTO touched FROM inserted HAVING count(*) = count(call_id);
+  SELECT array_agg(call_id ORDER BY call_id) INTO touched FROM inserted HAVING count(*) = count(call_id);
+  lowest := touched[1];
+  greatest_id := touched[cardinality(touched)];
+  entries_from := first_id(accepted_at(lowest) - interval '1 day');
   -- All rules in one query: they are checked one by one only where an entry breaks any of them, to name it.
   IF touched IS NOT NULL AND NOT EXISTS (
     SELECT FROM (
@@ -17,8 +25,9 @@ BEGIN
           OR entry.kind = 'refund' AND call.status <> 'failed'
           OR entry.kind = 'settlement' AND call.status <> 'succeeded') AS is_wrong
       FROM ledger_entries entry LEFT JOIN calls call ON call.id = entry.call_id AND call.id = ANY (touched)
+        AND call.id BETWEEN lowest AND greatest_id
       LEFT JOIN grants g ON g.id = entry.grant_id AND g.account_id = entry.account_id
-      WHERE entry.call_id = ANY (touched)
+      WHERE entry.call_id = ANY (touched) AND entry.id BETWEEN entries_from AND soon
       GROUP BY entry.call_id, entry.grant_id
     ) part
     GROUP BY part.call_id

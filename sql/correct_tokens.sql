@@ -4,11 +4,15 @@
 -- accounts' rows.
 CREATE OR REPLACE FUNCTION correct_tokens(ended uuid[]) RETURNS void
 LANGUAGE plpgsql AS $$
+DECLARE
+  -- Of "ended", which may be in any order: see open_calls.sql.
+  lowest constant uuid := (SELECT e.id FROM unnest(ended) AS e (id) ORDER BY 1 LIMIT 1);
+  greatest_id constant uuid := (SELECT e.id FROM unnest(ended) AS e (id) ORDER BY 1 DESC LIMIT 1);
 BEGIN
   WITH came AS (
     SELECT c.account_id, c.key_id, c.created_at, CASE WHEN c.status = 'failed' THEN 0
       ELSE coalesce(c.input_tokens + coalesce(c.output_tokens, 0), c.reserved_tokens) END - c.reserved_tokens AS more
-    FROM calls c WHERE c.id = ANY (ended)
+    FROM calls c WHERE c.id = ANY (ended) AND c.id BETWEEN lowest AND greatest_id
   ), of_accounts AS (
     UPDATE accounts acc SET token_window_used = greatest(0, acc.token_window_used + s.change)
     FROM (

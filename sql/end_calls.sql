@@ -17,13 +17,20 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
   reported outcome[] := ARRAY(SELECT jsonb_populate_recordset(NULL::outcome, outcomes));
-  ids uuid[] := ARRAY(SELECT DISTINCT o.id FROM unnest(reported) o);
-  account_ids uuid[] := ARRAY(SELECT DISTINCT c.account_id FROM calls c WHERE c.id = ANY (ids));
+  ids uuid[] := ARRAY(SELECT DISTINCT o.id FROM unnest(reported) o ORDER BY 1);
+  -- Every statement has them as its bounds: see open_calls.sql.
+  lowest uuid := ids[1];
+  greatest_id uuid := ids[cardinality(ids)];
+  account_ids uuid[] := ARRAY(SELECT DISTINCT c.account_id FROM calls c WHERE c.id = ANY (ids)
+    AND c.id BETWEEN lowest AND greatest_id);
   passing constant text[] := '{service_unavailable, upstream_unavailable, upstream_rate_limited, upstream_overloaded}';
   keys_limited boolean;
   tokens_limited boolean;
   has_webhooks boolean;
   moment timestamptz;
+  -- The entries of the calls are between these.
+  entries_from constant uuid := first_id(accepted_at(lowest) - interval '1 day');
+  soon constant uuid := first_id(clock_timestamp() + interval '1 day');
   r record;
   -- The current account, its balance, and the number of its newest ledger entry.
   holder uuid;
@@ -61,7 +68,7 @@ BEGIN
   -- A call that was opened since the first statement belongs to an account whose row is not held: it is not there yet.
   -- "<@", because "= ANY" could be looked up by account too: in all calls of a busy one.
   ids := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND ARRAY[c.account_id] <@ account_ids
-    ORDER BY c.id FOR NO KEY UPDATE);
+    AND c.id BETWEEN lowest AND greatest_id ORDER BY c.id FOR NO KEY UPDATE);
   moment := clock_timestamp();
   -- What is left in a grant when it expires is gone, whatever comes back; from here on a balance is what can be spent.
   PERFORM expire_grants(account_ids, moment);
@@ -75,7 +82,7 @@ BEGIN
         c.credits_precharged::bigint AS held, c.request_bytes,
         CASE WHEN o.status = 'succeeded' THEN least(o.cost, 2 * c.credits_precharged) ELSE 0 END AS due
       FROM unnest(reported) WITH ORDINALITY AS o
-      JOIN calls c ON c.id = o.id AND c.id = ANY (ids)
+      JOIN calls c ON c.id = o.id AND c.id = ANY (ids) AND c.id BETWEEN lowest AND greatest_id
       WHERE c.status IN ('queued', 'running')
         -- A crash of Postgres may have lost the begin of the attempt that ends the call (docs/architecture.md#begin).
         AND (o.attempt IS NULL OR o.attempt >= c.attempts)
@@ -86,7 +93,7 @@ BEGIN
     CROSS JOIN LATERAL (
       -- In reverse burn order: what stays charged is what a charge of the real cost would have taken.
       SELECT array_agg(e.grant_id ORDER BY e.seq DESC) AS grants_of, array_agg(-e.amount ORDER BY e.seq DESC) AS amounts
-      FROM ledger_entries e WHERE e.call_id = x.id AND e.kind = 'charge'
+      FROM ledger_entries e WHERE e.call_id = x.id AND e.kind = 'charge' AND e.id BETWEEN entries_from AND soon
     ) charge
     -- Calls that collect have their turn before calls that give back: so no call goes uncollected beside a balance that
     -- could have paid for it.
@@ -152,7 +159,7 @@ BEGIN
       idempotency_expires_at = CASE WHEN o.error_type = ANY (passing) THEN NULL ELSE c.idempotency_expires_at END,
       latency_ms = greatest(0, round(extract(epoch FROM moment - c.created_at) * 1000))::bigint
     FROM unnest(chosen, decisions) AS o
-    WHERE c.id = o.id AND c.id = ANY (ended)
+    WHERE c.id = o.id AND c.id = ANY (ended) AND c.id BETWEEN lowest AND greatest_id
     RETURNING c.id, o.place, c.deleted_at, o.result_seconds
   ), results AS (
     INSERT INTO call_results (call_id, output, expires_at)
@@ -198,12 +205,16 @@ BEGIN
   IF owing IS NOT NULL THEN PERFORM collect_debts(owing); END IF;
   IF owing IS NOT NULL OR late IS NOT NULL THEN
     UPDATE calls c SET balance_after = acc.credits FROM accounts acc
-    WHERE acc.id = c.account_id AND acc.id = ANY (owing || late) AND c.id = ANY (ended);
+    WHERE acc.id = c.account_id AND acc.id = ANY (owing || late) AND c.id = ANY (ended)
+      AND c.id BETWEEN lowest AND greatest_id;
   END IF;
 
   IF keys_limited THEN
     UPDATE api_keys k SET outstanding_calls = k.outstanding_calls - s.calls
-    FROM (SELECT c.key_id, count(*)::integer AS calls FROM calls c WHERE c.id = ANY (ended) GROUP BY 1) s
+    FROM (
+      SELECT c.key_id, count(*)::integer AS calls FROM calls c
+      WHERE c.id = ANY (ended) AND c.id BETWEEN lowest AND greatest_id GROUP BY 1
+    ) s
     WHERE k.id = s.key_id AND k.max_outstanding IS NOT NULL;
 
     -- The windows that a call was opened in, of its key and of its member, are lowered by what came back, and raised by
@@ -215,7 +226,7 @@ BEGIN
         sum(c.credits + c.credits_uncollected - c.credits_precharged)::bigint AS change,
         sum(c.credits_precharged)::bigint AS held
       FROM calls c CROSS JOIN LATERAL budgets_of(c.account_id, c.key_id, c.user_id) b
-      WHERE c.id = ANY (ended) AND c.created_at >= b.created_at
+      WHERE c.id = ANY (ended) AND c.id BETWEEN lowest AND greatest_id AND c.created_at >= b.created_at
       GROUP BY 1, 2
     ) s
     WHERE w.budget_id = s.id AND w.starts_at = s.starts_at AND s.held > 0;
@@ -231,7 +242,8 @@ BEGIN
     c.balance_after::bigint, c.latency_ms, c.created_at, c.reply_to, c.model, c.modality::text, c.upstream,
     c.credits_precharged::bigint,
     greatest(0, round(extract(epoch FROM c.finished_at - c.started_at) * 1000))::bigint, c.dialect
-  FROM unnest(ended, decisions) AS e (id) JOIN calls c ON c.id = e.id AND c.id = ANY (ended);
+  FROM unnest(ended, decisions) AS e (id) JOIN calls c ON c.id = e.id AND c.id = ANY (ended)
+    AND c.id BETWEEN lowest AND greatest_id;
 END $$;
 COMMENT ON FUNCTION end_calls IS
   'Settles or refunds calls and keeps their results; '

@@ -1,3 +1,4 @@
+-- Processes of the release before delete records row by row; this one drops months (leave_month.sql).
 -- Keeps what calls used of a budget after their records are deleted: the use of a window stays what it was, and is
 -- still the sum of the records that are left and of those that are gone. The accounts' rows are held first, as by
 -- everything that uses a budget.

@@ -15,6 +15,9 @@
 -- the tables are almost empty, and would then read all of one for a join (measured: 3,600 pages a statement after
 -- 15,000 calls, instead of 60). An array is only ever searched by an index, in any plan.
 --
+-- Why ids are also between two others: calls and ledger entries are partitioned by month, and such a plan finds the
+-- months that it needs by a range, never by an array (docs/scaling.md#months).
+--
 -- Why plan_cache_mode: left to itself Postgres plans these statements anew each time, since it takes an array to be
 -- longer than it is and a plan for any array to be expensive; the planning then costs more than the run, while the
 -- accounts' rows are locked (measured in docs/performance.md). They have only one good plan, and so have those of the
@@ -38,6 +41,13 @@ DECLARE
   -- When the calls are opened: read after the wait for the accounts, so that an account's calls, and the windows of
   -- budgets that they belong to, are in the order of their charges.
   moment timestamptz;
+  -- The lowest and the greatest of the ids. Calls that are remembered by a key, and those of the last minutes, are
+  -- from one of these on; whole months, because a key is unique in each. Clocks may differ by less than a day.
+  lowest uuid;
+  greatest_id uuid;
+  remembered uuid;
+  lately uuid;
+  soon uuid;
   r record;
   -- The current account: "balance" and "outstanding", what its open calls hold, and the bytes of their requests.
   holder uuid;
@@ -85,10 +95,14 @@ DECLARE
   seq bigint;
   entries movement[] := '{}';
 BEGIN
-  SELECT array_agg(DISTINCT one.account_id), array_agg(one.id), array_agg(DISTINCT one.key_id),
-    array_agg(DISTINCT one.price_version), array_agg(one.idempotency_key) FILTER (WHERE one.idempotency_key IS NOT NULL)
-  INTO account_ids, ids, keys, prices, idempotency_keys
+  SELECT array_agg(DISTINCT one.account_id), array_agg(one.id ORDER BY one.id), array_agg(DISTINCT one.key_id),
+    array_agg(DISTINCT one.price_version),
+    array_agg(one.idempotency_key) FILTER (WHERE one.idempotency_key IS NOT NULL),
+    first_id(date_trunc('month', now() - make_interval(secs => max(one.idempotency_seconds), days => 1), 'UTC'))
+  INTO account_ids, ids, keys, prices, idempotency_keys, remembered
   FROM unnest(asked) one;
+  lowest := ids[1];
+  greatest_id := ids[cardinality(ids)];
   SELECT bool_or(held.keys_limited), bool_or(held.keys_limited OR held.tokens_per_minute IS NOT NULL)
   INTO keys_limited, tokens_limited
   FROM (
@@ -96,6 +110,8 @@ BEGIN
     ORDER BY acc.id FOR NO KEY UPDATE
   ) held;
   moment := clock_timestamp();
+  lately := first_id(moment - interval '1 day');
+  soon := first_id(moment + interval '1 day');
   -- From here on a balance is what its account can spend.
   PERFORM expire_grants(account_ids, moment);
   SELECT array_agg(g.account_id), array_agg(g.grant_id), array_agg(g.remaining) INTO payers, paying, left_of
@@ -103,9 +119,10 @@ BEGIN
   IF idempotency_keys IS NOT NULL THEN
     UPDATE calls c SET idempotency_key = NULL, idempotency_expires_at = NULL
     WHERE c.account_id = ANY (account_ids) AND c.idempotency_expires_at <= now()
-      AND c.idempotency_key = ANY (idempotency_keys);
+      AND c.idempotency_key = ANY (idempotency_keys) AND c.id BETWEEN remembered AND soon;
     SELECT array_agg(c.account_id || ' ' || c.user_id || ' ' || c.idempotency_key), array_agg(c.id) INTO names, named
-    FROM calls c WHERE c.account_id = ANY (account_ids) AND c.idempotency_key = ANY (idempotency_keys);
+    FROM calls c WHERE c.account_id = ANY (account_ids) AND c.idempotency_key = ANY (idempotency_keys)
+      AND c.id BETWEEN remembered AND soon;
   END IF;
   IF keys_limited THEN
     SELECT array_agg(b.id), array_agg(b.credits), array_agg(coalesce(w.used, 0)),
@@ -124,7 +141,7 @@ BEGIN
     LEFT JOIN budgets mb ON mb.account_id = k.account_id AND mb.user_id = k.user_id AND mb.id = ANY (budget_ids);
     used_of := used_before;
   END IF;
-  known := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids));
+  known := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND c.id BETWEEN lowest AND greatest_id);
 
   calls_of := array_fill(0, ARRAY[cardinality(keys)]);
   tokens_of := array_fill(0::bigint, ARRAY[cardinality(keys)]);
@@ -139,7 +156,7 @@ BEGIN
       -- One at most, so that it is looked up for each call, and never read for all of them. By its hash alone, so that
       -- no plan reads the calls of the account.
       (SELECT u.joins_left FROM calls l WHERE l.request_hash = u.request_hash AND l.abandoned_at IS NOT NULL
-        AND l.created_at > moment - interval '2 minutes' LIMIT 1) AS may_join,
+        AND l.created_at > moment - interval '2 minutes' AND l.id BETWEEN lately AND soon LIMIT 1) AS may_join,
       acc.tokens_per_minute, acc.token_window_at, acc.token_window_used,
       k.tokens_per_minute AS tokens_of_key, k.token_window_at AS key_window_at, k.token_window_used AS key_window_used
     FROM unnest(asked) WITH ORDINALITY AS u

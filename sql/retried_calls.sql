@@ -5,6 +5,7 @@ RETURNS SETOF calls
 LANGUAGE sql STABLE AS $$
   SELECT c.* FROM calls c
   WHERE c.account_id = of_account AND c.request_hash = of_request
+    AND c.id BETWEEN first_id(now() - interval '1 day') AND first_id(now() + interval '1 day')
     AND c.created_at > now() - CASE WHEN is_numbered THEN interval '10 minutes' ELSE interval '2 minutes' END
     AND (c.finished_at IS NULL AND c.deleted_at IS NULL OR c.status = 'succeeded'
       AND EXISTS (SELECT FROM call_results r WHERE r.call_id = c.id AND r.expires_at > now()))

@@ -10,7 +10,9 @@ CREATE OR REPLACE FUNCTION tell_of_calls(ended uuid[]) RETURNS void LANGUAGE sql
         'call', public_id('call', c.id), 'status', c.status, 'model', c.model, 'modality', c.modality,
         'pictures', c.pictures, 'credits', c.credits, 'balance', c.balance_after, 'error', c.error_type))::text AS body
     FROM calls c JOIN accounts acc ON acc.id = c.account_id AND acc.has_webhooks
-    WHERE c.id = ANY (ended) AND c.status IN ('succeeded', 'failed')
+    WHERE c.id = ANY (ended) AND c.id >= (SELECT e.id FROM unnest(ended) AS e (id) ORDER BY 1 LIMIT 1)
+      AND c.id <= (SELECT e.id FROM unnest(ended) AS e (id) ORDER BY 1 DESC LIMIT 1)
+      AND c.status IN ('succeeded', 'failed')
   )
   INSERT INTO webhook_deliveries (id, webhook_id, event_id, type, url, body)
   SELECT new_id(), w.id, e.id, e.type, CASE WHEN w.url IS NULL THEN e.callback_url END, e.body

@@ -9,8 +9,17 @@ import { dumpSchema } from '../scripts/schema/dump.ts'
 import type { Db } from '../src/shared/platform/postgres/db.ts'
 import { chat } from '../scripts/harness/calling.ts'
 import { connectTestDb, newDatabaseUrl } from '../scripts/harness/database.ts'
-import { anAccount } from '../scripts/harness/factories.ts'
+import { anAccount, balanceOf } from '../scripts/harness/factories.ts'
 import { startGateway } from '../scripts/harness/harness.ts'
+import { loadAccounts, loadHistory } from '../scripts/harness/loaded-books.ts'
+import { makeMonths, monthsAhead } from '../src/shared/calls/months.ts'
+import { gatewayError } from '../src/shared/platform/errors.ts'
+import { aResult, opened, verbs } from './shared/calls/opening.ts'
+import { expectBooksToBalance } from './support/books.ts'
+
+/** The first partition of a table: everything up to the end of the month that a week from now is in. */
+const nameOfFirst = (table: string): string =>
+  `${table}_until_${new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 7).replace('-', '_')}`
 
 describe('the migrations', () => {
   let db: Db
@@ -158,6 +167,30 @@ describe('the migrations', () => {
       await gateway.db.raw('ALTER TABLE calls DROP COLUMN IF EXISTS made_up')
       await gateway.db('knex_migrations').where({ name: '999_column' }).delete()
       await gateway.stop()
+    }
+  })
+
+  it('make the table of all calls the first of its months, and a call that was open before ends after it', async () => {
+    const own = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+    try {
+      const accounts = await loadAccounts(own, 2)
+      await loadHistory(own, accounts, 100)
+      const account = await anAccount(own, 100)
+      const [settled, refunded] = [await opened(verbs(own), account, 7), await opened(verbs(own), account, 9)]
+      await own.migrate.down({ migrationSource })
+      await migrate(own)
+      const { rows } = await own.raw<{ rows: { name: string; rows: number }[] }>(`
+        SELECT tableoid::regclass::text AS name, count(*) AS rows FROM ledger_entries GROUP BY 1`)
+      expect(rows).to.deep.equal([{ name: nameOfFirst('ledger_entries'), rows: 2 + 200 + 1 + 2 }])
+      await verbs(own).settle(settled, 'image', aResult(3))
+      await verbs(own).refund(refunded, gatewayError('upstream_failed'))
+      expect(await balanceOf(own, account.id)).to.equal(97)
+      await makeMonths(own)
+      expect(await monthsAhead(own)).to.equal(3)
+      await own('usage_watermark').update({ ledger_from: 'infinity' })
+      await expectBooksToBalance(own)
+    } finally {
+      await own.destroy()
     }
   })
 

@@ -43,7 +43,7 @@ export async function loadAccounts(db: Db, count: number): Promise<LoadedAccount
   await db.raw(
     `
     INSERT INTO api_keys (id, account_id, user_id, name, key_hash, hint, created_at)
-    SELECT id, account_id, user_id, 'loaded', decode(hash, 'hex'), 'tg_…', now() - interval '31 days'
+    SELECT id, account_id, user_id, 'loaded', decode(hash, 'hex'), 'tg_…', now() - interval '400 days'
     FROM unnest(?::uuid[], ?::uuid[], ?::uuid[], ?::text[]) AS key (id, account_id, user_id, hash)`,
     [accounts.map(({ keyId }) => keyId), accounts.map(({ id }) => id), accounts.map(({ userId }) => userId), hashes],
   )
@@ -51,7 +51,7 @@ export async function loadAccounts(db: Db, count: number): Promise<LoadedAccount
 }
 
 /**
- * Replaces all calls, results, grants and ledger entries by a history of `calls` calls over the last 30 days, as if
+ * Replaces all calls, results, grants and ledger entries by a history of `calls` calls over the last `days` days, as if
  * these accounts had made them: a tenth by the first account, the rest by the others in turn. Each call has a charge,
  * and a settlement or a refund; those of the last day have their results. The books balance. Every value is computed
  * from the call's number, so that a million calls take a few statements and a minute or two.
@@ -59,7 +59,7 @@ export async function loadAccounts(db: Db, count: number): Promise<LoadedAccount
  * Nothing else may use the database meanwhile. Needs a superuser, who turns the ledger's triggers off: they check each
  * statement as a whole, which takes too long for these.
  */
-export async function loadHistory(db: Db, accounts: readonly LoadedAccount[], calls: number): Promise<void> {
+export async function loadHistory(db: Db, accounts: readonly LoadedAccount[], calls: number, days = 30): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.raw(`SET LOCAL session_replication_role = replica`)
     await trx.raw(`SET LOCAL statement_timeout = 0`)
@@ -67,7 +67,7 @@ export async function loadHistory(db: Db, accounts: readonly LoadedAccount[], ca
     await trx.raw(
       `TRUNCATE ledger_entries, call_results, call_tries, calls, grants, grant_notices, redemptions, mailbox_gifts`,
     )
-    await planHistory(trx, accounts, calls)
+    await planHistory(trx, accounts, calls, days)
     for (const statement of [CALLS, RESULTS, GRANTS, ENTRIES, BALANCES]) await trx.raw(statement)
   })
   await vacuum(db)
@@ -88,7 +88,7 @@ async function vacuum(db: Db): Promise<void> {
 }
 
 /** The account of each call, and its number `k` within its account. Ids sort by time, as real ones do. */
-async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: number): Promise<void> {
+async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: number, days: number): Promise<void> {
   await trx.raw(
     `
     CREATE TEMP TABLE loaded_account ON COMMIT DROP AS
@@ -108,13 +108,13 @@ async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: 
         ELSE (n - n / 10 - 1) % :others::bigint + 1 END AS place,
         CASE WHEN :others::bigint = 0 THEN n WHEN n % 10 = 0 THEN n / 10
           ELSE (n - n / 10 - 1) / :others::bigint + 1 END AS k,
-        now() - interval '30 days' * (:calls::bigint - n + 1) / :calls::bigint AS created_at,
+        now() - :days::integer * interval '1 day' * (:calls::bigint - n + 1) / :calls::bigint AS created_at,
         md5(n::text || now()::text) AS noise
       FROM generate_series(1, :calls::bigint) AS n
     ) call JOIN loaded_account USING (place)
     CROSS JOIN LATERAL (SELECT lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), 12, '0') AS ms) stamp
     ORDER BY n`,
-    { others: accounts.length - 1, calls },
+    { others: accounts.length - 1, calls, days },
   )
 }
 
@@ -141,16 +141,17 @@ const RESULTS = `
 // A grant has the id of its account, which is unique there too.
 const GRANTS = `
   INSERT INTO grants (id, account_id, origin, amount, remaining, open, created_at)
-  SELECT account_id, account_id, 'purchase', ${GRANT}, ${GRANT} - ${PAID_BEFORE}, true, now() - interval '31 days'
+  SELECT account_id, account_id, 'purchase', ${GRANT}, ${GRANT} - ${PAID_BEFORE}, true, now() - interval '400 days'
   FROM loaded_account LEFT JOIN (SELECT account_id, max(k) AS calls FROM loaded_call GROUP BY account_id) made
     USING (account_id)
   CROSS JOIN LATERAL (SELECT coalesce(calls, 0) + 1 AS k) next`
 
 const ENTRIES = `
-  INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after, created_at)
-  SELECT account_id, 1, NULL, account_id, 'grant', ${GRANT}, ${GRANT}, now() - interval '31 days' FROM loaded_account
+  INSERT INTO ledger_entries (id, account_id, seq, call_id, grant_id, kind, amount, balance_after, created_at)
+  SELECT first_id(now() - interval '400 days'), account_id, 1, NULL, account_id, 'grant', ${GRANT}, ${GRANT},
+    now() - interval '400 days' FROM loaded_account
   UNION ALL
-  SELECT account_id, 2 * k + step, id, account_id, CASE WHEN step = 0 THEN 'charge' WHEN failed THEN 'refund'
+  SELECT id, account_id, 2 * k + step, id, account_id, CASE WHEN step = 0 THEN 'charge' WHEN failed THEN 'refund'
     ELSE 'settlement' END,
     CASE WHEN step = 0 THEN -${CHARGE} WHEN failed THEN ${CHARGE} ELSE ${CHARGE - COST} END,
     ${GRANT} - ${PAID_BEFORE} - CASE WHEN step = 0 THEN ${CHARGE} WHEN failed THEN 0 ELSE ${COST} END,

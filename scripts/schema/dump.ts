@@ -4,6 +4,7 @@ type Table = {
   name: string
   about: string | null
   options: string | null
+  partitions: string | null
   columns: { line: string; about: string | null }[]
   constraints: string[]
   indexes: string[]
@@ -12,6 +13,7 @@ type Table = {
 
 const TABLES = `
   SELECT t.relname AS name, obj_description(t.oid, 'pg_class') AS about, array_to_string(t.reloptions, ', ') AS options,
+    pg_get_partkeydef(t.oid) AS partitions,
     coalesce((SELECT json_agg(json_build_object(
       'line', concat_ws(' ', quote_ident(a.attname), format_type(a.atttypid, a.atttypmod),
         CASE WHEN a.attnotnull THEN 'NOT NULL' END, 'DEFAULT ' || pg_get_expr(d.adbin, d.adrelid)),
@@ -21,14 +23,16 @@ const TABLES = `
     array(SELECT format('CONSTRAINT %I %s', c.conname, pg_get_constraintdef(c.oid)) FROM pg_constraint c
       WHERE c.conrelid = t.oid AND c.contype IN ('p', 'u', 'f', 'c', 'x')
       ORDER BY array_position(ARRAY['p', 'u', 'f', 'c', 'x'], c.contype::text), c.conname) AS constraints,
-    array(SELECT pg_get_indexdef(i.indexrelid) FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid
+    array(SELECT replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ')
+      FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid
       WHERE i.indrelid = t.oid AND NOT EXISTS (
         SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x'))
       ORDER BY n.relname) AS indexes,
     array(SELECT pg_get_triggerdef(g.oid) FROM pg_trigger g
       WHERE g.tgrelid = t.oid AND NOT g.tgisinternal ORDER BY g.tgname) AS triggers
   FROM pg_class t
-  WHERE t.relnamespace = 'public'::regnamespace AND t.relkind = 'r' AND t.relname NOT LIKE 'knex%'
+  WHERE t.relnamespace = 'public'::regnamespace AND t.relkind IN ('r', 'p') AND NOT t.relispartition
+    AND t.relname NOT LIKE 'knex%'
   ORDER BY t.relname`
 
 const DOMAINS = `
@@ -50,8 +54,8 @@ const HEADER =
   '-- The schema after all migrations, written by `npm run schema`: to read, and to compare. Nothing runs this file.\n'
 
 /**
- * The schema of a database as text that reads like SQL, the same for equal schemas. It has no data, no owners and none
- * of knex's own tables.
+ * The schema of a database as text that reads like SQL, the same for equal schemas. It has no data, no owners, no
+ * partitions (which depend on the month) and none of knex's own tables.
  */
 export async function dumpSchema(db: Knex): Promise<string> {
   const { rows: domains } = await db.raw<{ rows: { text: string }[] }>(DOMAINS)
@@ -63,7 +67,7 @@ export async function dumpSchema(db: Knex): Promise<string> {
     .replaceAll('timestamp with time zone', 'timestamptz')
 }
 
-function textOf({ name, about, options, columns, constraints, indexes, triggers }: Table): string {
+function textOf({ name, about, options, partitions, columns, constraints, indexes, triggers }: Table): string {
   const lines = [...columns, ...constraints.map((line) => ({ line, about: null }))]
   const body = lines.map(
     ({ line, about: remark }, at) => `  ${line}${at < lines.length - 1 ? ',' : ''}${remark ? ` -- ${remark}` : ''}`,
@@ -72,7 +76,7 @@ function textOf({ name, about, options, columns, constraints, indexes, triggers 
     `-- ${about ?? ''}`,
     `CREATE TABLE ${name} (`,
     ...body,
-    `)${options ? ` WITH (${options})` : ''};`,
+    `)${partitions ? ` PARTITION BY ${partitions}` : ''}${options ? ` WITH (${options})` : ''};`,
     ...[...indexes, ...triggers].map((line) => `${line};`),
     '',
   ].join('\n')

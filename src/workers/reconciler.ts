@@ -21,13 +21,8 @@ import { deleteExpiredChallenges } from '../shared/sign-in/passkeys.ts'
 import { deleteExpiredAttempts } from '../shared/sign-in/pending.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { nameInUrl } from '../shared/media/media.ts'
-import {
-  deleteOldCalls,
-  freeIdempotencyKeys,
-  deleteExpiredResults,
-  callsWithMedia,
-  forgetMedia,
-} from '../shared/calls/retention.ts'
+import { dropOldMonths, makeMonths } from '../shared/calls/months.ts'
+import { freeIdempotencyKeys, deleteExpiredResults, callsWithMedia, forgetMedia } from '../shared/calls/retention.ts'
 import { sweepUploads } from '../shared/requests/uploads.ts'
 import { deleteOldTries } from '../shared/calls/tries.ts'
 import { foldUsage } from '../shared/reports/fold.ts'
@@ -66,9 +61,6 @@ const LEFT_TO_WEB_LEASE_SECONDS = 3
 /** How often this process runs its slow sweeps, in ms: media (which walks the storage), ended sessions, old mails. */
 const SWEEP_EVERY_MS = 3_600_000
 
-/** How long one run goes on with deleting old call records, in ms. */
-const SWEEP_RECORDS_MS = 500
-
 /** The processor of the maintenance queue. A failed duty is logged and does not stop the others. */
 export function createReconciler(deps: WorkerDeps) {
   const duties: Record<string, () => Promise<unknown>> = {
@@ -86,7 +78,8 @@ export function createReconciler(deps: WorkerDeps) {
     tries: () => deleteOldTries(deps.db, 10 * BATCH),
     uploads: () => sweepUploads(deps.db),
     keys: () => freeIdempotencyKeys(deps.db, 10 * BATCH),
-    records: () => deleteOldRecords(deps),
+    months: () => makeMonths(deps.db),
+    records: () => dropOldRecords(deps),
     media: hourly(() => deps.results.sweep(deps.config.MEDIA_TTL_DAYS)),
     sessions: hourly(() => deleteExpiredSessions(deps.db)),
     tickets: hourly(() => deleteExpiredTickets(deps.db)),
@@ -125,15 +118,9 @@ function hourly(work: () => Promise<unknown>): () => Promise<unknown> {
   }
 }
 
-/**
- * Deletes call records past CALL_RETENTION_DAYS, where that is set: batches for half a second at most, because lost
- * calls wait meanwhile. The next run continues.
- */
-async function deleteOldRecords({ db, config }: WorkerDeps): Promise<void> {
-  const days = config.CALL_RETENTION_DAYS
-  if (days === undefined) return
-  const until = performance.now() + SWEEP_RECORDS_MS
-  while ((await deleteOldCalls(db, days, 10 * BATCH)) >= 10 * BATCH && performance.now() < until);
+/** Drops the months of call records past CALL_RETENTION_DAYS, where that is set. */
+async function dropOldRecords({ db, config }: WorkerDeps): Promise<void> {
+  if (config.CALL_RETENTION_DAYS !== undefined) await dropOldMonths(db, config.CALL_RETENTION_DAYS)
 }
 
 /** Removes the media results of deleted accounts, a batch a run. A result that cannot be removed now is tried again. */

@@ -4,6 +4,7 @@ import type { CallId } from '../../src/shared/platform/ids.ts'
 import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { loadAccounts, loadHistory } from '../../scripts/harness/loaded-books.ts'
 import type { LoadedAccount } from '../../scripts/harness/loaded-books.ts'
+import { dropComingMonths } from '../../scripts/harness/months.ts'
 import { anOrder, verbs } from '../shared/calls/opening.ts'
 import { sentDuring } from './sent-statements.ts'
 import type { Read } from './reads.ts'
@@ -42,6 +43,7 @@ describe('plans over loaded tables', function () {
   let accounts: LoadedAccount[]
   before(async () => {
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    await dropComingMonths(db)
     accounts = await loadAccounts(db, ACCOUNTS)
     await loadHistory(db, accounts, CALLS)
     await db.raw(OTHER_ROWS)

@@ -13,7 +13,7 @@ import { tallyLastDay, upstreamHours, upstreamsOfLastHour } from '../../src/shar
 import { findDetails } from '../../src/shared/reports/call-details.ts'
 import { findEnded, findRecord, findRecords, readState } from '../../src/shared/reports/call-records.ts'
 import { waitingProcesses } from '../../src/shared/calls/numbered-retries.ts'
-import { deleteOldCalls, freeIdempotencyKeys, deleteExpiredResults } from '../../src/shared/calls/retention.ts'
+import { freeIdempotencyKeys, deleteExpiredResults } from '../../src/shared/calls/retention.ts'
 import { latencyOfAccount, latencyOfModels } from '../../src/shared/reports/latency.ts'
 import { keyUsageByDay, usageByDay, usageByHour } from '../../src/shared/reports/usage.ts'
 import type { Db, Trx } from '../../src/shared/platform/postgres/db.ts'
@@ -179,7 +179,6 @@ export const READS: Record<string, Record<string, Read>> = {
     'calls past their lease': sorted('calls_open', ({ db }) => verbs(db).findStale(200)),
     'results past their time': by('call_results_expiry', ({ db }) => deleteExpiredResults(db, 2000)),
     'idempotency keys past their time': by('calls_idempotency_expiry', ({ db }) => freeIdempotencyKeys(db, 2000)),
-    'call records past their time': by('calls_pkey', ({ db }) => deleteOldCalls(db, 3650, 2000)),
     'grants past their time': by('grants_expiry', ({ db }) => expireGrants(db, 200)),
     'mails that are due': by('mails_due', ({ db }) => dueMails(db, 30, 200)),
     'mails past their time': sorted('mails_finished', ({ db }) => deleteOldMails(db)),

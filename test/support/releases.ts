@@ -16,7 +16,7 @@ export const LATER = '999_next_release'
 
 const MIGRATION = `
 export const concurrently = {
-  calls_next_release: 'CREATE INDEX CONCURRENTLY IF NOT EXISTS calls_next_release ON calls (model, created_at)',
+  next_release: 'CREATE INDEX CONCURRENTLY IF NOT EXISTS next_release ON usage_hours (model, hour)',
 }
 export const up = (db) => db.raw('ALTER TABLE calls ADD COLUMN next_release integer NOT NULL DEFAULT 0')
 export const down = (db) => db.raw('ALTER TABLE calls DROP COLUMN next_release')

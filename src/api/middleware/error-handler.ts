@@ -5,7 +5,7 @@
 import { PassThrough, Readable } from 'node:stream'
 import type { Context, Middleware } from 'koa'
 import { ApiError, RETRY_SECONDS, gatewayError, shouldRetry } from '../../shared/platform/errors.ts'
-import { isNotMigrated, isUnreachable } from '../../shared/platform/postgres/db.ts'
+import { isMonthMissing, isNotMigrated, isUnreachable } from '../../shared/platform/postgres/db.ts'
 import { reportDefect } from '../../shared/platform/process/defects.ts'
 import type { Log } from '../../shared/platform/process/log.ts'
 import { isRedisUnavailable, isRedisRefusing } from '../../shared/platform/redis/redis.ts'
@@ -17,9 +17,10 @@ import type { Envelope, RequestState } from './request-context.ts'
 import type { ResponseMemory } from '../server/response-memory.ts'
 import type { IncomingMessage } from 'node:http'
 
-/** Whether an error means that Postgres or Redis cannot be used now. */
+/** Whether an error means that Postgres or Redis cannot be used now, or not for this call. */
 export function isServiceUnavailable(error: unknown): boolean {
-  return isUnreachable(error) || (error instanceof Error && (isRedisUnavailable(error) || isRedisRefusing(error)))
+  if (isUnreachable(error) || isMonthMissing(error)) return true
+  return error instanceof Error && (isRedisUnavailable(error) || isRedisRefusing(error))
 }
 
 /** What a thrown thing means to the client. What is missing from a schema that was never seen whole is no defect. */

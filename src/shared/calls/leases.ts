@@ -38,9 +38,9 @@ export async function renewLeases(db: Db, attempts: readonly CallAttempt[], seco
     `
     UPDATE calls c SET lease_until = greatest(c.lease_until, now() + make_interval(secs => ?))
     FROM unnest(?::uuid[], ?::integer[]) AS given (id, attempt)
-    WHERE c.id = given.id AND c.status IN ('queued', 'running') AND c.attempts <= given.attempt
+    WHERE c.id = given.id AND c.id BETWEEN ? AND ? AND c.status IN ('queued', 'running') AND c.attempts <= given.attempt
     RETURNING c.id`,
-    [seconds, sorted.map(({ id }) => id), sorted.map(({ attempt }) => attempt)],
+    [seconds, sorted.map(({ id }) => id), sorted.map(({ attempt }) => attempt), sorted[0]!.id, sorted.at(-1)!.id],
   )
   return rows.map(({ id }) => id)
 }

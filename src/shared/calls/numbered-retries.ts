@@ -52,7 +52,7 @@ export async function waitingProcesses(db: Db, { accountId, userId, requestHash 
       `
     SELECT DISTINCT reply_to AS address FROM calls
     WHERE account_id = :accountId AND request_hash = decode(:requestHash, 'hex') AND user_id = :userId
-      AND coalesce(finished_at, abandoned_at) IS NULL`,
+      AND coalesce(finished_at, abandoned_at) IS NULL AND id > first_id(now() - interval '2 days')`,
       { accountId, userId, requestHash },
     )
     .options({ name: 'waiting_processes' })

@@ -90,15 +90,15 @@ async function recordRefusals(db: Db, refusals: Refusal[]): Promise<CallId[]> {
     -- What reads the clock has a transaction id by then (sql/fold_usage.sql).
     WITH begun AS MATERIALIZED (SELECT pg_current_xact_id())
     INSERT INTO calls (id, account_id, key_id, user_id, modality, dialect, model, status, http_status, error_type,
-      request_id, latency_ms, finished_at, fold_minute, count)
-    SELECT id, account_id, key_id, user_id, modality, dialect, model, 'rejected', http_status, error_type, request_id,
-      latency_ms, clock_timestamp(), CASE WHEN folded THEN date_trunc('minute', now()) END, count
+      request_id, latency_ms, finished_at, count)
+    SELECT CASE WHEN folded THEN folded_id(key_id, modality, model, error_type, now()) ELSE id END, account_id, key_id,
+      user_id, modality, dialect, model, 'rejected', http_status, error_type, request_id, latency_ms, clock_timestamp(),
+      count
     FROM begun, jsonb_to_recordset(?::jsonb) AS refusal (id uuid, account_id uuid, key_id uuid, user_id uuid,
       modality text, dialect text, model text, http_status integer, error_type text, request_id text, latency_ms bigint,
       folded boolean, count integer)
     ORDER BY key_id, modality, model, error_type
-    ON CONFLICT (key_id, modality, model, error_type, fold_minute) WHERE fold_minute IS NOT NULL
-    DO UPDATE SET count = calls.count + EXCLUDED.count, finished_at = clock_timestamp()
+    ON CONFLICT (id) DO UPDATE SET count = calls.count + EXCLUDED.count, finished_at = clock_timestamp()
     RETURNING id, key_id, modality, model, error_type`,
       [JSON.stringify(foldedTogether(rows))],
     )

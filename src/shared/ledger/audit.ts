@@ -6,6 +6,7 @@
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import { OF_IMPORTS } from './import-invariants.ts'
 import { OF_USAGE } from './usage-invariants.ts'
+import { KEPT_FROM, OF_USAGE, UNCOLLECTED } from './usage-invariants.ts'
 
 /** One row that breaks an invariant. */
 type Breach = { invariant: string; row: Record<string, unknown> }
@@ -28,7 +29,8 @@ const BUDGETED = ['c.key_id = b.key_id', 'c.account_id = b.account_id AND c.user
     (isOf) => `SELECT b.id AS budget_id, budget_window(b.period, c.created_at) AS starts_at, c.id AS call_id, c.status,
       c.credits + c.credits_uncollected AS cost,
       CASE WHEN c.finished_at IS NULL THEN c.credits_precharged ELSE 0 END AS held
-      FROM budgets b JOIN calls c ON ${isOf} AND c.created_at >= b.created_at`,
+      FROM budgets b JOIN calls c ON ${isOf} AND c.created_at >= b.created_at
+        AND c.id >= ${KEPT_FROM}`,
   )
   .join(' UNION ALL ')
 
@@ -137,8 +139,8 @@ const INVARIANTS: Record<string, string> = {
     SELECT acc.id AS account_id, acc.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected,
       0) AS collected
     FROM accounts acc
-    LEFT JOIN (SELECT account_id, sum(credits_uncollected)::bigint AS uncollected FROM calls
-      WHERE credits_uncollected > 0 GROUP BY account_id) c
+    LEFT JOIN (SELECT account_id, sum(credits_uncollected)::bigint AS uncollected FROM (${UNCOLLECTED}) left_by
+      GROUP BY account_id) c
       ON c.account_id = acc.id
     LEFT JOIN (SELECT account_id, -sum(amount)::bigint AS collected FROM ledger_entries
       WHERE kind = 'collection' GROUP BY account_id) e

@@ -186,7 +186,11 @@ type EntryRow = {
 
 /** The entries of one call, in the order of the ledger. */
 export async function entriesOfCall(db: Db, callId: CallId): Promise<LedgerEntry[]> {
-  const rows = await entries(db).where('entry.call_id', callId).orderBy('entry.seq')
+  const rows = await entries(db)
+    .where('entry.call_id', callId)
+    // None is from before its call: months before it are not read.
+    .whereRaw(`entry.id >= first_id(accepted_at(?) - interval '1 day')`, [callId])
+    .orderBy('entry.seq')
   return rows.map(entryOf)
 }
 

@@ -1,6 +1,18 @@
+/** The invariants of the hours of usage, and what else the audit knows of calls by them. */
+
+/** SQL: from which id on there are records of all calls; those before it count as gone (sql/leave_month.sql). */
+export const KEPT_FROM = '(SELECT kept_from FROM usage_watermark)'
+
+/** What calls left uncollected: those that have records, and, by their hours, those whose months were given up. */
+export const UNCOLLECTED = `
+  SELECT account_id, credits_uncollected FROM calls
+  WHERE credits_uncollected > 0 AND id >= ${KEPT_FROM}
+  UNION ALL SELECT account_id, credits_uncollected FROM usage_hours
+  WHERE credits_uncollected > 0 AND hour < (SELECT accepted_at(kept_from) FROM usage_watermark)`
+
 /**
- * The invariants of the hours of usage, as queries that return what breaks them (audit.ts). By the day of acceptance:
- * records of calls before `records_from` may be deleted; their ledger entries stay.
+ * Queries that return what breaks the invariants (audit.ts). By the day of acceptance: records of calls before
+ * `records_from` may be deleted; their ledger entries stay.
  */
 export const OF_USAGE: Record<string, string> = {
   'the hours of usage are what the calls that ended before the watermark add up to': `

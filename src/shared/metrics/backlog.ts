@@ -2,6 +2,7 @@
 import type { Registry } from 'prom-client'
 import { oldestQueued } from '../reports/backlog.ts'
 import { usageLag } from '../reports/fold.ts'
+import { monthsAhead } from '../calls/months.ts'
 import { MODALITIES, QUEUE_NAMES } from '../terms/kinds.ts'
 import type { Db } from '../platform/postgres/db.ts'
 import { mailBacklog } from '../mail/mails.ts'
@@ -63,5 +64,13 @@ export function measureBacklog(registry: Registry, { db, queues }: { db: Db; que
     registry,
     { name: 'usage_lag_seconds', help: 'How long ago the newest call ended that is in the hours of usage.' },
     async () => only(await usageLag(db)),
+  )
+  showGauge(
+    registry,
+    {
+      name: 'partitions_ahead',
+      help: 'For how many months after this one there are partitions; -1: not for this one.',
+    },
+    async () => only(await monthsAhead(db)),
   )
 }

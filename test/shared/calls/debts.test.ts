@@ -4,7 +4,6 @@ import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, CallId } from '../../../src/shared/platform/ids.ts'
 import { chatCost } from '../../../src/shared/terms/pricing.ts'
-import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
 import { expireGrants, grant, listEntries } from '../../../src/shared/ledger/ledger.ts'
 import { aGrant, anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -130,15 +129,6 @@ describe('debt', () => {
       expect(balance - debt, 'every credit is accounted for').to.equal(131 - cost)
       expect(Math.min(balance, debt), 'debt beside a balance').to.equal(0)
     }
-  })
-
-  it('keeps the records of its calls, so that it can always be checked', async () => {
-    const account = await aDebtor(5)
-    await db('calls')
-      .where({ account_id: account.id })
-      .update({ created_at: db.raw("now() - interval '40 days'"), finished_at: db.raw("now() - interval '40 days'") })
-    await deleteOldCalls(db, 30, 1000)
-    expect(await db('calls').where({ account_id: account.id }).select('id')).to.have.length(1)
   })
 
   // Where an upstream counts a token for each byte, it bills three times the input that was charged for; a call costs

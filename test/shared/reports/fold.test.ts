@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { deleteOldCalls } from '../../../src/shared/calls/retention.ts'
 import { createRefusals } from '../../../src/shared/calls/refusal-records.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
@@ -134,23 +133,5 @@ describe('the hours of usage', () => {
     }
     await foldAll()
     expect(await days()).to.deep.equal([['2026-01-02', 9]])
-  })
-
-  it('outlive the records of calls, none of which is deleted before it is folded', async () => {
-    const calls = verbs(db)
-    const id = await opened(calls, account, 30, { id: callIdAt(new Date('2026-01-02T10:00:00Z')) })
-    await calls.settle(id, 'image', aResult(30))
-    await db('call_results').where({ call_id: id }).delete()
-    const sweep = async () => {
-      await db('calls').where({ id }).update({ created_at: '2026-01-02T10:00:00Z' })
-      return deleteOldCalls(db, 0, 10)
-    }
-    await sweep()
-    expect(await db('calls').where({ id }).first('id')).to.not.equal(undefined)
-    await foldAll()
-    const before = await reported()
-    await sweep()
-    expect(await db('calls').where({ id }).first('id')).to.equal(undefined)
-    expect(await reported()).to.deep.equal(before)
   })
 })

@@ -210,6 +210,10 @@ const NOT_MIGRATED = new Set(['42P01', '42703', '42883'])
 export const isNotMigrated = (error: unknown): boolean =>
   error instanceof Error && NOT_MIGRATED.has(String((error as { code?: unknown }).code))
 
+/** Whether the month of a new row has no partition (docs/scaling.md#months): nothing was written. */
+export const isMonthMissing = (error: unknown): boolean =>
+  error instanceof Error && (error as { routine?: unknown }).routine === 'ExecFindPartition'
+
 /**
  * Whether Postgres rolled the statement back only because of concurrent ones (deadlock, serialization): run it again.
  */

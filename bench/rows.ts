@@ -1,13 +1,13 @@
 /**
- * `npx tsx bench/flat.ts [--rows 1000000] [--accounts 10000] [--few 1000] [--in-flight 50] [--seconds 3] [--rounds 7]`:
- * whether a call costs the same when the tables are full. Two databases in one Postgres, one with few calls and one
- * with many, each with its own web and worker, are loaded in turn: by one hot account, and by all accounts in turn.
- * Prints the ratio of calls a second. The books of both are audited before and after.
+ * `npm run bench -- --rows 1000000 [--accounts 10000] [--few 1000] [--in-flight 50] [--seconds 3] [--rounds 7]`:
+ * whether everything costs the same when the tables are full. Two databases in one Postgres, one with few calls and
+ * one with many, spread over a year of months, each with its own web and worker, are loaded in turn: by one hot
+ * account, and by all accounts in turn. Prints ratios of CPU and of calls a second, what the pages of the hot account
+ * take, and what dropping a month does to calls that run. The books of both are audited before and after.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { build, buildIsStale } from '../scripts/build/builder.ts'
 import { root } from '../scripts/folders.ts'
 import { removeDataFolder } from '../scripts/services/postgres-place.ts'
@@ -19,11 +19,16 @@ import { migrate } from '../scripts/harness/database.ts'
 import { until } from '../scripts/harness/until.ts'
 import type { LoadedAccount } from '../scripts/harness/loaded-books.ts'
 import { loadAccounts, loadHistory } from '../scripts/harness/loaded-books.ts'
+import { splitIntoMonths } from '../scripts/harness/months.ts'
+import { readOptions } from '../scripts/options.ts'
 import type { Process } from '../scripts/harness/processes.ts'
 import { cpuMicros, runProgram } from '../scripts/harness/processes.ts'
+import { dropAMonth, fillHours, printPages } from './pages.ts'
 import { chatBody, load, median, say, startServices, startStack, writeCatalogue } from './stack.ts'
 
-const { values: options } = parseArgs({
+const usage =
+  'npm run bench -- --rows 1000000 [--few 1000] [--accounts 10000] [--in-flight 50] [--seconds 3] [--rounds 7]'
+const { values: options } = readOptions(usage, {
   options: {
     rows: { type: 'string', default: '1000000' },
     few: { type: 'string', default: '1000' },
@@ -34,7 +39,10 @@ const { values: options } = parseArgs({
   },
 })
 
-const folder = join(root, '.bench-flat')
+const folder = join(root, '.bench-rows')
+
+/** Over how many days, and months, the calls are spread. */
+const SPAN = { days: 360, months: 14 }
 
 /** The goal: calls a second with many rows, as a share of those with few. */
 const GOAL = 0.9
@@ -85,13 +93,23 @@ async function prepare(
   const url = postgres.urlOf(name)
   await migrate(url)
   const db = connectDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 4 }, { silenceMs: 0 })
+  await splitIntoMonths(db, SPAN.months)
   const accounts = await loadAccounts(db, Number(options.accounts))
-  await timed(`${rows} calls and their entries for ${name}`, () => loadHistory(db, accounts, rows))
+  await timed(`${rows} calls, their entries and hours for ${name}`, () => fill(db, accounts, rows))
+  const { rows: size } = await db.raw<{ rows: { gb: number }[] }>(
+    `SELECT round(pg_database_size(current_database()) / 1e9, 2)::float AS gb`,
+  )
+  say(`size of ${name}: ${size[0]!.gb} GB`)
   await auditBooks({ name, db })
   const keysFile = join(folder, `${name}.keys`)
   writeFileSync(keysFile, accounts.map(({ secret }) => secret).join('\n'))
   const { web, worker } = await startStack({ name, folder, catalogue, databaseUrl: url, redisUrl })
   return { name, rows, url, db, accounts, keysFile, web, worker }
+}
+
+async function fill(db: Db, accounts: LoadedAccount[], rows: number): Promise<void> {
+  await loadHistory(db, accounts, rows, SPAN.days)
+  await fillHours(db)
 }
 
 async function loadSide(
@@ -125,7 +143,7 @@ async function settleDown(side: Side): Promise<void> {
     async () => (await side.db('accounts').where('outstanding_calls', '>', 0).first('id')) === undefined,
     30_000,
   )
-  if (side.rows === Number(options.few)) await loadHistory(side.db, side.accounts, side.rows)
+  if (side.rows === Number(options.few)) await fill(side.db, side.accounts, side.rows)
   await side.db.raw('CHECKPOINT')
 }
 
@@ -161,10 +179,13 @@ function report(spread: string, rounds: Map<Side, Figures[]>): boolean {
       `${spread.padEnd(22)} ${String(side.rows).padStart(8)} rows  ${rate.padStart(6)} calls/s  ` +
         `p50 ${p50} ms  p99 ${p99} ms  CPU µs a call: ${cpu}`,
     )
-    return figures.map((one) => one.rate)
+    return figures
   })
-  const ratio = median(many!) / median(few!)
-  const pairs = many!.map((rate, index) => rate / few![index]!)
+  const of = (figures: Figures[], read: (one: Figures) => number) => median(figures.map(read))
+  const cpuOf = ({ cpu }: Figures) => Object.values(cpu).reduce((sum, one) => sum + one, 0)
+  const ratio = of(many!, ({ rate }) => rate) / of(few!, ({ rate }) => rate)
+  const pairs = many!.map(({ rate }, index) => rate / few![index]!.rate)
+  console.log(`${spread.padEnd(22)} ratio of CPU a call ${(of(many!, cpuOf) / of(few!, cpuOf)).toFixed(2)}`)
   console.log(
     `${spread.padEnd(22)} ratio of medians ${ratio.toFixed(2)} (goal ${GOAL}); of rounds side by side ` +
       `${median(pairs).toFixed(2)}: ${pairs.map((one) => one.toFixed(2)).join(', ')}`,
@@ -172,7 +193,8 @@ function report(spread: string, rounds: Map<Side, Figures[]>): boolean {
   return ratio >= GOAL
 }
 
-async function main(): Promise<boolean> {
+/** Fills, measures and audits. @returns whether calls a second met the goal. */
+export async function measureRows(): Promise<boolean> {
   removeDataFolder(join(folder, 'postgres'))
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -197,6 +219,9 @@ async function main(): Promise<boolean> {
         `${options.accounts} accounts, ${options.rounds} rounds of ${options.seconds} s`,
     )
     const flat = await measureAll(sides, { postgres: postgres.process.pid, redis: redis.process.pid })
+    await printPages(sides)
+    const [, many] = sides
+    await dropAMonth(many!.db, SPAN.days - 40, async () => (await loadSide(many!, SPREADS[1], {})).p99)
     for (const side of sides) {
       await settleDown(side)
       await auditBooks(side)
@@ -211,6 +236,3 @@ async function main(): Promise<boolean> {
     rmSync(folder, { recursive: true, force: true })
   }
 }
-
-const flat = await main()
-process.exit(flat ? 0 : 1)
