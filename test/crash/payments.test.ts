@@ -23,7 +23,7 @@ describe('any schedule of payments and faults', () => {
     own = await openScheduleDatabase()
     sandbox = await createSandbox()
     unwatch = watchFailpoints()
-    // Stripe's client writes a stack at every request, of which mocha has Node keep all frames, and not ten; mapped, each
+    // Stripe's client writes a stack at every request. Mapped, and with all its frames, which mocha has Node keep, each
     // costs as much as the rest of the request.
     setSourceMapsEnabled(false)
     Error.stackTraceLimit = 10

@@ -18,7 +18,9 @@ import {
 
 const PROTOCOLS: Protocol[] = ['openai', 'anthropic', 'responses', 'openrouter']
 
-/** The outcome of a chat with a steering word, whole or streamed; null: it succeeds. Of each status: failures.test.ts. */
+/**
+ * The outcome of a chat with a steering word, whole or streamed; null: it succeeds. For each status: failures.test.ts.
+ */
 const OUTCOMES: [words: string, whole: FailureKind | null, streamed: FailureKind | null][] = [
   ['[status 400]', 'rejected', 'rejected'],
   ['[quota]', 'not_served', 'not_served'],
