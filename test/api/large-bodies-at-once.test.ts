@@ -14,6 +14,9 @@ const ACCOUNTS = 12
 /** How many clients of each account ask for items of 28 MB and read nothing. */
 const READERS = 4
 
+/** After how long a client sends its body again, in ms: it is some 30 MB. */
+const AGAIN_MS = 1500
+
 /** In the place of a status. */
 const CLOSED = 0
 
@@ -108,7 +111,7 @@ describe('a web process with a heap of 512 MB', () => {
       const body = attacks[(at >> 1) % attacks.length]!
       if (at % 2 === 1) return void refused.push(await send(body, account))
       let status = await send(body, account)
-      for (; LATER.includes(status); status = await send(body, account)) await pause(500)
+      for (; LATER.includes(status); status = await send(body, account)) await pause(AGAIN_MS)
       considered.set(body.name, status)
     }
     const calls = await responsesWithPictures(own.db, accounts)
@@ -123,7 +126,7 @@ describe('a web process with a heap of 512 MB', () => {
     })
     while (!isOver) {
       expect((await fetch(`${web.url}/healthz`)).status).to.equal(200)
-      await pause(20)
+      await pause(100)
     }
     await over
     for (const socket of readers) socket.destroy()

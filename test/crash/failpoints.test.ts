@@ -2,11 +2,10 @@ import { expect } from 'chai'
 import { Calls } from '../../src/shared/calls/calls.ts'
 import { newCallId } from '../../src/shared/reports/call-records.ts'
 import type { CallId } from '../../src/shared/platform/ids.ts'
-import type { OpenRequest } from '../../src/shared/calls/types.ts'
 import { createLog } from '../../src/shared/platform/process/log.ts'
 import type { WorkerDeps } from '../../src/workers/deps.ts'
 import { reconcileCalls } from '../../src/workers/reconciler.ts'
-import { letLapse } from '../shared/calls/opening.ts'
+import { anOrder, letLapse } from '../shared/calls/opening.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { useBooks } from '../support/database.ts'
@@ -20,25 +19,7 @@ describe('two processes at the same moment', () => {
   })
 
   const calls = (): Calls => new Calls(db, { resultSeconds: 60, maxOutstanding: 10_000 })
-  const order = (id: CallId): OpenRequest => ({
-    id,
-    accountId: account.id,
-    keyId: account.keyId,
-    modality: 'image',
-    model: 'm',
-    catalogueVersion: 1,
-    price: { credits: 1 },
-    amount: 1,
-    estimate: null,
-    deadlineSeconds: 60,
-    requestId: 'r',
-    replyTo: 'nobody',
-    idempotency: null,
-    requestHash: null,
-    requestBytes: 100,
-    secretVersion: 1,
-    address: null,
-  })
+  const order = (id: CallId) => anOrder(account, 1, { id })
   const opened = async (): Promise<CallId> => {
     const id = newCallId()
     await calls().open(order(id))

@@ -1,30 +1,17 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import type { Catalogue } from '../../scripts/harness/harness.ts'
+import { claudeAndGpt } from '../api/v1/support/message-models.ts'
 import { useInstallation } from '../support/installed.ts'
 import { inSoak, seed, report } from './scale.ts'
 import { stepsOf } from './storm/steps.ts'
 import { storm } from './storm/storm.ts'
 import type { StormOptions } from './storm/storm.ts'
 
-/** Adds `sandbox-claude`, at the price of `sandbox-chat`, whose upstream speaks the Messages API. */
-function withClaude({ upstreams, models }: Catalogue): void {
-  const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
-  upstreams.claude = { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') }
-  const { pricing } = models.find(({ id }) => id === 'sandbox-chat')!
-  models.push({
-    id: 'sandbox-claude',
-    modality: 'chat',
-    pricing,
-    upstreams: [{ upstream: 'claude', model: 'claude-sandbox' }],
-  })
-}
-
 /** How many processes are killed: with an undisturbed Redis, and with one that is flushed now and then. */
 const KILLS = inSoak ? { calm: 135, forgetful: 90 } : { calm: 6, forgetful: 0 }
 
 describe('processes killed at named steps of calls, under load', () => {
-  const town = useInstallation({ DATABASE_POOL: '5' }, { videoSeconds: 0.3, imageSeconds: 0.05 }, withClaude)
+  const town = useInstallation({ DATABASE_POOL: '5' }, { videoSeconds: 0.3, imageSeconds: 0.05 }, claudeAndGpt)
   let redis: Redis
   const steps = new Set<string>()
   const size = inSoak ? { webs: 2, workers: 4, clients: 16 } : { webs: 1, workers: 3, clients: 16 }

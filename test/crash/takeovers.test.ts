@@ -9,7 +9,6 @@ import type { Installation } from '../../scripts/harness/installation.ts'
 import { install } from '../../scripts/harness/installation.ts'
 import { startPrivateRedis } from '../../scripts/harness/services.ts'
 import { chat, image, callOnce as ask, video } from './clients.ts'
-import { meanwhile } from './meanwhile.ts'
 import { inSoak, report } from './scale.ts'
 
 /** The promise is 10 s, on a machine that runs no other tests, as in the soak. */
@@ -27,11 +26,15 @@ describe('calls that a killed process left', function () {
   this.timeout(180_000)
   let sandbox: Sandbox
   const installations: Installation[] = []
-  let runs: Record<keyof ReturnType<typeof scenarios>, () => Promise<void>>
+  const running: Record<string, Promise<void>> = {}
 
   before(async () => {
     sandbox = await createSandbox({ videoSeconds: 0.5, imageSeconds: 0.05 })
-    runs = meanwhile(scenarios())
+    for (const [title, play] of Object.entries(scenarios)) {
+      running[title] = play()
+      // Its test awaits it later.
+      running[title].catch(() => {})
+    }
   })
   after(async () => {
     await Promise.all(installations.map((installation) => installation.end()))
@@ -46,17 +49,8 @@ describe('calls that a killed process left', function () {
     return installation
   }
 
-  it('are refunded within 10 s when their web process is killed before it enqueues them, else run', async () => {
-    await runs.unenqueued()
-  })
-  it('are collected once if their job is lost, even if the reconciler is killed meanwhile', async () => {
-    await runs.collected()
-  })
-  it('are ended once when a frozen worker resumes after another has taken its calls', async () => {
-    await runs.frozen()
-  })
-  const scenarios = () => ({
-    unenqueued: async () => {
+  const scenarios: Record<string, () => Promise<void>> = {
+    'are refunded within 10 s when their web process is killed before it enqueues them, else run': async () => {
       const installation = await newInstallation()
       const [before, behind, next] = await Promise.all([
         installation.start('web', { crashAt: 'call.opened' }),
@@ -84,7 +78,7 @@ describe('calls that a killed process left', function () {
       report(`web killed between charge and enqueue: refunded after ${seconds(tookMs)}`)
     },
 
-    collected: async () => {
+    'are collected once if their job is lost, even if the reconciler is killed meanwhile': async () => {
       const redis = await startPrivateRedis()
       const installation = await newInstallation({}, { redisUrl: redis.url })
       const [web, first] = await Promise.all([installation.start('web'), installation.start('worker')])
@@ -108,7 +102,7 @@ describe('calls that a killed process left', function () {
       report(`task whose job was lost, its reconciler killed twice: answered after ${seconds(outcome.ms)}`)
     },
 
-    frozen: async () => {
+    'are ended once when a frozen worker resumes after another has taken its calls': async () => {
       const installation = await newInstallation()
       const [web, frozen] = await Promise.all([installation.start('web'), installation.start('worker')])
       const account = await anAccount(installation.db, 1000)
@@ -139,7 +133,8 @@ describe('calls that a killed process left', function () {
       await expectBooksToBalance(installation.db)
       report(`worker frozen for ${seconds(FROZEN_MS)}: its calls ended after ${seconds(tookMs)}, once`)
     },
-  })
+  }
+  for (const title of Object.keys(scenarios)) it(title, () => running[title])
 })
 
 async function flushAll(url: string): Promise<void> {

@@ -19,13 +19,10 @@ const OFF = 'WebUIOmniboxPopup WebUIOmniboxAimPopup SpareRendererForSitePerProce
 
 const FLAGS = [
   `--disable-features=${OFF}`,
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
+  ...(
+    '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking ' +
+    '--disable-component-update --disable-sync'
+  ).split(' '),
 ]
 
 let browser: Promise<Browser | null> | undefined

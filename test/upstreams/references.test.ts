@@ -29,6 +29,15 @@ const PUBLIC = '93.184.216.34'
 
 const IMAGE: Target = { protocol: 'openai', modality: 'image' }
 
+/**
+ * A chat and a task whose upstreams fetch nothing. How each protocol is sent a picture: test/workers/upstreams and
+ * test/workers/upstreams/cells.test.ts.
+ */
+const FETCHED: Target[] = [
+  { protocol: 'anthropic', modality: 'chat' },
+  { protocol: 'fal', modality: 'image' },
+]
+
 /** Answers nothing until it is let go. */
 const held: { isLetGo: boolean; waiting: ServerResponse[] } = { isLetGo: false, waiting: [] }
 
@@ -83,15 +92,10 @@ describe('the images that customers name', function () {
     files = await serve((request, response) => answers[request.url!]!(request, response))
     gateway = await startGateway({ IMAGE_CONCURRENCY: '4' }, (catalogue) => {
       everyProtocol(catalogue)
-      for (const protocol of ['openai', 'anthropic', 'fal', 'replicate', 'openrouter']) {
+      for (const { protocol, modality } of FETCHED) {
         catalogue.upstreams[`kept-${protocol}`] = { ...catalogue.upstreams[protocol], fetchImages: true }
-        const modalities = protocol === 'anthropic' ? ['chat'] : protocol === 'openrouter' ? ['chat', 'image'] : []
-        if (protocol === 'fal' || protocol === 'replicate') modalities.push('image')
-        if (protocol === 'openai') modalities.push('chat')
-        for (const modality of modalities as Target['modality'][]) {
-          const upstreams = [{ upstream: `kept-${protocol}`, model: `sandbox/${modality}` }]
-          catalogue.models.push(modelEntry(`kept-${protocol}-${modality}`, modality, upstreams))
-        }
+        const upstreams = [{ upstream: `kept-${protocol}`, model: `sandbox/${modality}` }]
+        catalogue.models.push(modelEntry(`kept-${protocol}-${modality}`, modality, upstreams))
       }
       catalogue.upstreams.narrow = { ...catalogue.upstreams.openai, concurrency: 1 }
       catalogue.models.push(modelEntry('narrow-image', 'image', [{ upstream: 'narrow', model: 'm' }]))
@@ -173,14 +177,7 @@ describe('the images that customers name', function () {
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
   })
 
-  for (const [protocol, modality] of [
-    ['openai', 'chat'],
-    ['anthropic', 'chat'],
-    ['openrouter', 'chat'],
-    ['fal', 'image'],
-    ['replicate', 'image'],
-    ['openrouter', 'image'],
-  ] as const) {
+  for (const { protocol, modality } of FETCHED) {
     it(`are sent as data to an upstream with fetchImages: ${protocol} ${modality}`, async () => {
       const asked = (prompt: string, url: string) =>
         ask(gateway, account, { protocol, modality }, prompt, {

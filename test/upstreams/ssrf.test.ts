@@ -10,8 +10,9 @@ import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { movementsOf, prompted } from '../../scripts/harness/calling.ts'
+import { PIXEL } from '../support/pixel.ts'
 import type { Listening } from '../workers/fetching/servers.ts'
-import { startCanary } from './support/canary.ts'
+import { serve } from '../workers/fetching/servers.ts'
 import { FUNDS, aFundedAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
 import type { Target } from './support/targets.ts'
 
@@ -49,6 +50,7 @@ const nameOf = ({ protocol, modality }: Target): string => `${protocol} ${modali
 
 describe('addresses that lead into the private network', function () {
   let gateway: Gateway
+  /** Must never be reached. It answers everything with an image of one pixel. */
   let canary: Listening
   let worker: Awaited<ReturnType<typeof startWorker>>
   let account: TestAccount
@@ -67,7 +69,9 @@ describe('addresses that lead into the private network', function () {
       catalogue.models.push(modelEntry('linking-image', 'image', [{ upstream: 'linking', model: 'url-image' }]))
       catalogue.upstreams.linking = { ...catalogue.upstreams.openai, results: 'link' }
     })
-    canary = await startCanary()
+    canary = await serve((_request, response) => {
+      response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from(PIXEL, 'base64'))
+    })
     await gateway.stopWorker()
     worker = await startWorker(gateway.config, createLog('error', 'worker'), 500, { resolver: resolve })
   })

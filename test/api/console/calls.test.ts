@@ -165,20 +165,10 @@ describe('GET /api/calls', () => {
 
     it('are refused by name when they are invalid', async () => {
       const wrong = [
-        'limit=0',
-        'limit=101',
-        'limit=1e1',
-        'limit=5&limit=6',
-        'modality=audio',
-        'dialect=latin',
-        'status=done',
+        ...'limit=0 limit=101 limit=1e1 limit=5&limit=6 modality=audio dialect=latin status=done'.split(' '),
         `keyId=${mine.account.keyId}`,
         'model=%00',
-        'from=2026-02-30',
-        'from=2026-01-01T00:00:00',
-        'to=9999-12-31',
-        'from=2026-01-03&to=2026-01-02',
-        'cursor=x',
+        ...'from=2026-02-30 from=2026-01-01T00:00:00 to=9999-12-31 from=2026-01-03&to=2026-01-02 cursor=x'.split(' '),
       ]
       for (const query of wrong) {
         const refused = await mine.api('GET', `/api/calls?${query}`)

@@ -31,19 +31,10 @@ describe('the table of routes', () => {
 
   it('finds nothing at another spelling of a path, nor where a parameter is empty', () => {
     for (const path of [
-      '/V1/models',
-      '/v1/models/',
-      '//v1/models',
-      '/v1//models',
-      '/%761/models',
-      '/v1/model%73',
-      '/v1%2Fmodels',
-      '/v1/videos/',
-      '/v1/videos/x/',
-      '/v1/webhooks//deliveries/b',
-      '/admin/',
-      '/v1/model',
-      '*',
+      ...(
+        '/V1/models /v1/models/ //v1/models /v1//models /%761/models /v1/model%73 /v1%2Fmodels /v1/videos/ ' +
+        '/v1/videos/x/ /v1/webhooks//deliveries/b /admin/ /v1/model *'
+      ).split(' '),
       '',
     ])
       expect(at(path), path).to.equal(null)

@@ -13,11 +13,7 @@ const FORM = {
 
 const name = fc.constantFrom(
   'file',
-  'file[]',
-  'image',
-  'image[]',
-  'words[]',
-  'model',
+  ...'file[] image image[] words[] model'.split(' '),
   '',
   '__proto__',
   'x'.repeat(3000),

@@ -2,11 +2,12 @@ import { expect } from 'chai'
 import { prefersAsync } from '../../../src/api/v1/calls/answer-call.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { IMAGES, callOf, imageBody, prompted } from '../../../scripts/harness/calling.ts'
+import { callOf, prompted } from '../../../scripts/harness/calling.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 
 const ASYNC = { prefer: 'respond-async' }
 
+// For that of a call whose client has disconnected: numbered-retries.test.ts.
 describe('coming back for an answer', () => {
   const gateway = useGateway()
   const account = useAccount(gateway, 1000)
@@ -141,26 +142,6 @@ describe('coming back for an answer', () => {
           expect(again.headers.get(header), header).to.equal(reply.headers.get(header))
       }
     }
-  })
-
-  it('a call whose client disconnects is finished, settled and recorded, and can be fetched', async () => {
-    const prompt = prompted('[hold]')
-    const leaving = new AbortController()
-    const asking = account.send('POST', IMAGES, { body: imageBody(prompt), signal: leaving.signal })
-    const left = asking.catch((error: Error) => error.name)
-    await running(prompt)
-    leaving.abort()
-    expect(await left).to.equal('AbortError')
-    gateway.sandbox.release(prompt)
-    const { id } = await until('the call to end', () =>
-      gateway.db('calls').where({ account_id: account.id }).whereNotNull('finished_at').first<{ id: string }>('id'),
-    )
-    const reply = await fetchCall(`call_${id.replaceAll('-', '')}`)
-    expect(reply.status).to.equal(200)
-    expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
-    expect((await gateway.record(reply)).status).to.equal('succeeded')
-    expect(gateway.sandbox.open(prompt).aborted).to.equal(0)
-    expect(await account.balance()).to.equal(960)
   })
 
   it('an expired result is 410, before and after it was deleted, and a refusal cannot be fetched', async () => {

@@ -121,10 +121,9 @@ describe('keys with limits', () => {
   })
 
   describe('a list of addresses', () => {
+    // What is in a range: test/shared/platform/net/ranges.test.ts.
     const RANGES = ['203.0.113.0/24', '2001:db8::/32']
     const CASES: [address: string, isAllowed: boolean][] = [
-      ['203.0.113.255', true],
-      ['2001:db8:ffff::1', true],
       ['198.51.100.1, 203.0.113.5', true],
       ['203.0.113.5, 198.51.100.1', false],
     ]

@@ -44,7 +44,7 @@ const IN_CHUNKS = ' [chunks 4 20]'
 export const KINDS: readonly Kind[] = [
   chat('chat/completions'),
   chat('chat/completions', IN_CHUNKS, { stream: true }),
-  chat('messages', '', { model: 'sandbox-claude' }),
+  chat('messages', '', { model: 'claude' }),
   chat('messages', IN_CHUNKS, { stream: true, max_tokens: 128_000 }),
   image(''),
   image(' [pictures 2]', { n: 3 }),

@@ -7,6 +7,7 @@ import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import { mediaOutput } from '../../../src/shared/calls/stored-answers.ts'
 import type { OpenOutcome, OpenRequest, StoredSettlement } from '../../../src/shared/calls/types.ts'
+import type { Refusal } from '../../../src/shared/calls/refusal-records.ts'
 import type { LedgerEntry } from '../../../src/shared/ledger/ledger.ts'
 import { entriesOfCall } from '../../../src/shared/ledger/ledger.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -57,6 +58,23 @@ export function anOrder(
     ...more,
   }
 }
+
+/** A refusal of a call of an account, for its record. */
+export const aRefusal = (
+  { id, keyId, userId }: Pick<TestAccount, 'id' | 'keyId' | 'userId'>,
+  more: Partial<Refusal> = {},
+): Refusal => ({
+  id: newId('call'),
+  accountId: id,
+  keyId,
+  userId,
+  modality: 'chat',
+  model: 'm',
+  error: 'rate_limited',
+  requestId: 'a-request',
+  latencyMs: 1,
+  ...more,
+})
 
 /** A result at this cost. */
 export const aResult = (cost: number): StoredSettlement => ({

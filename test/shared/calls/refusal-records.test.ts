@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { until } from '../../../scripts/harness/until.ts'
 import type { RecordRefusal, Refusal } from '../../../src/shared/calls/refusal-records.ts'
 import { createRefusals } from '../../../src/shared/calls/refusal-records.ts'
-import { newId } from '../../../src/shared/platform/ids.ts'
+import { aRefusal } from './opening.ts'
 import { useDb } from '../../support/database.ts'
 import { useAccount } from '../../support/gateway.ts'
 
@@ -14,18 +14,7 @@ describe('the records of refusals', () => {
     record = createRefusals(db)
   })
 
-  const refusal = (changes: Partial<Refusal> = {}): Refusal => ({
-    id: newId('call'),
-    accountId: account.id,
-    keyId: account.keyId,
-    userId: account.userId,
-    modality: 'chat',
-    model: '',
-    error: 'rate_limited',
-    requestId: 'r',
-    latencyMs: 1,
-    ...changes,
-  })
+  const refusal = (changes: Partial<Refusal> = {}): Refusal => aRefusal(account, { model: '', ...changes })
   const rows = () => db('calls').where({ account_id: account.id }).select('id', 'model', 'count', 'error_type')
 
   it('count every folded refusal, and each gets the id of its record', async () => {

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { createRefusals } from '../../../src/shared/calls/refusal-records.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import { newId } from '../../../src/shared/platform/ids.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { foldUsage } from '../../../src/shared/reports/fold.ts'
 import { usageByDay } from '../../../src/shared/reports/usage.ts'
@@ -10,7 +9,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { aResult, callIdAt, opened, spent, verbs } from '../calls/opening.ts'
+import { aRefusal, aResult, callIdAt, opened, spent, verbs } from '../calls/opening.ts'
 
 const FIGURES = ['calls', 'failed', 'refused', 'credits']
 
@@ -90,17 +89,7 @@ describe('the hours of usage', () => {
 
   it('have refusals that join a folded record, without the text of their models', async () => {
     const record = createRefusals(db)
-    const refusal = () => ({
-      id: newId('call'),
-      accountId: account.id,
-      keyId: account.keyId,
-      userId: account.userId,
-      modality: 'chat' as const,
-      model: 'any text',
-      error: 'rate_limited' as const,
-      requestId: 'r',
-      latencyMs: 1,
-    })
+    const refusal = () => aRefusal(account, { model: 'any text' })
     await Promise.all([record(refusal()), record(refusal())])
     await foldAll()
     await record(refusal())

@@ -47,24 +47,10 @@ describe('e-mail addresses', () => {
   it('have a well-formed local part and a domain of names', () => {
     for (const text of [
       '',
-      '@',
-      'a',
-      'a@',
-      '@x.com',
-      '.a@x.com',
-      'a.@x.com',
-      'a..b@x.com',
-      'a@x',
-      'a@localhost',
-      'a@.com',
-      'a@x..com',
-      'a@-x.com',
-      'a@x-.com',
-      'a@x.com.',
-      'a@[127.0.0.1]',
-      'a@127.0.0.1',
-      'a@x.1',
-      'a@x_y.com',
+      ...(
+        '@ a a@ @x.com .a@x.com a.@x.com a..b@x.com a@x a@localhost a@.com a@x..com a@-x.com a@x-.com a@x.com. ' +
+        'a@[127.0.0.1] a@127.0.0.1 a@x.1 a@x_y.com'
+      ).split(' '),
       `${'a'.repeat(65)}@x.com`,
       `a@${'b'.repeat(64)}.com`,
     ]) {

@@ -1,12 +1,11 @@
 import { expect } from 'chai'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
-import { newId } from '../../../src/shared/platform/ids.ts'
 import type { CallStatus, Verb } from '../../../src/shared/terms/lifecycle.ts'
 import { CALL_STATUSES, TRANSITIONS, hasEnded } from '../../../src/shared/terms/lifecycle.ts'
 import { createRefusals } from '../../../src/shared/calls/refusal-records.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import { aResult, anOrder, letLapse, opened, rowOf, verbs } from '../calls/opening.ts'
+import { aRefusal, aResult, anOrder, letLapse, opened, rowOf, verbs } from '../calls/opening.ts'
 import { useDb } from '../../support/database.ts'
 
 describe('the table of transitions', () => {
@@ -40,19 +39,9 @@ describe('the table of transitions', () => {
         return id
       },
       rejected: async () => {
-        const id = newId('call')
-        await createRefusals(db)({
-          id,
-          accountId: account.id,
-          keyId: account.keyId,
-          userId: account.userId,
-          modality: 'image',
-          model: 'm',
-          error: 'invalid_prompt',
-          requestId: 'r',
-          latencyMs: 1,
-        })
-        return id
+        const refusal = aRefusal(account, { error: 'invalid_prompt' })
+        await createRefusals(db)(refusal)
+        return refusal.id
       },
     }
     const act: Partial<Record<Verb, (id: CallId) => Promise<unknown>>> = {

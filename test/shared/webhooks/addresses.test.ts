@@ -26,15 +26,11 @@ describe('the address of a receiver', () => {
   it('is none of another scheme or port, with credentials, too long, or malformed', () => {
     for (const url of [
       '',
-      'receiver.example',
-      '//receiver.example/',
-      'http://receiver.example/',
-      'ftp://receiver.example/',
-      'data:text/plain,x',
-      'https://receiver.example:80/',
-      'https://receiver.example:22/',
-      'https://receiver.example:1023/',
-      'https://user:word@receiver.example/',
+      ...(
+        'receiver.example //receiver.example/ http://receiver.example/ ftp://receiver.example/ ' +
+        'data:text/plain,x https://receiver.example:80/ https://receiver.example:22/ ' +
+        'https://receiver.example:1023/ https://user:word@receiver.example/'
+      ).split(' '),
       'https://receiver.example\\@127.0.0.1/',
       'https://receiver.example/a b',
       `https://receiver.example/${'x'.repeat(2048)}`,

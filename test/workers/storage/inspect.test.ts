@@ -53,12 +53,7 @@ describe('inspect', () => {
       '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
       '<?xml version="1.0"?><svg/>',
       '<!doctype html><title>x</title>',
-      '<script>',
-      '{"error":"no"}',
-      'GIF',
-      'RIFF1234WAVE',
-      '%PDF-1.7',
-      'BM',
+      ...'<script> {"error":"no"} GIF RIFF1234WAVE %PDF-1.7 BM'.split(' '),
       'PK\x03\x04',
       ' ',
     ]) {

@@ -47,6 +47,18 @@ describe('the health of an upstream', () => {
     health = createHealth(1, { failures: 3, coolDownMs: COOL_DOWN_MS, stillWorksMs: NEVER_MS })
   })
 
+  const succeed = () => health.during(upstreamOf(), never, () => Promise.resolve())
+
+  /** Writes down what it hears. `takes`: whether what works can be noted. */
+  const listening = (told: string[], takes = () => true) => ({
+    opened: () => told.push('opened'),
+    works: async () => {
+      told.push('works')
+      if (!takes()) throw new Error('not noted')
+    },
+    stillWorks: () => told.push('still works'),
+  })
+
   for (const kind of ['not_sent', 'overloaded', 'unknown', 'late'] as const) {
     it(`is bad after several failures in a row that are ${kind}`, async () => {
       await failTimes(health, 2, kind)
@@ -67,16 +79,8 @@ describe('the health of an upstream', () => {
   it('reports the first success, and the first after each opening, until it is taken', async () => {
     const told: string[] = []
     let isTaken = true
-    const listener = {
-      opened: () => told.push('opened'),
-      works: async () => {
-        told.push('works')
-        if (!isTaken) throw new Error('not noted')
-      },
-      stillWorks: () => told.push('still works'),
-    }
+    const listener = listening(told, () => isTaken)
     health = createHealth(1, { failures: 2, coolDownMs: SHORT_MS, stillWorksMs: NEVER_MS }, listener)
-    const succeed = () => health.during(upstreamOf(), never, () => Promise.resolve())
     for (let time = 0; time < 3; time += 1) await succeed()
     expect(told).to.deep.equal(['works'])
     await failTimes(health, 2, 'unknown')
@@ -94,13 +98,7 @@ describe('the health of an upstream', () => {
 
   it('reports now and then that an upstream goes on working, and not while its circuit is open', async () => {
     const told: string[] = []
-    const listener = {
-      opened: () => told.push('opened'),
-      works: async () => void told.push('works'),
-      stillWorks: () => told.push('still works'),
-    }
-    health = createHealth(1, { failures: 2, coolDownMs: COOL_DOWN_MS, stillWorksMs: 200 }, listener)
-    const succeed = () => health.during(upstreamOf(), never, () => Promise.resolve())
+    health = createHealth(1, { failures: 2, coolDownMs: COOL_DOWN_MS, stillWorksMs: 200 }, listening(told))
     const begun = performance.now()
     await until('it was said twice', async () => {
       await succeed()
@@ -114,7 +112,7 @@ describe('the health of an upstream', () => {
 
   it('is judged only by failures in a row', async () => {
     await failTimes(health, 2, 'overloaded')
-    await health.during(upstreamOf(), never, () => Promise.resolve())
+    await succeed()
     await failTimes(health, 2, 'overloaded')
     expect(stateOf(health)).to.equal('closed')
   })

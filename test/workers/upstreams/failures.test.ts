@@ -25,7 +25,9 @@ const KINDS: [status: number, body: unknown, kind: FailureKind][] = [
   [504, '', 'unknown'],
   [520, '', 'unknown'],
   [301, '', 'rejected'],
+  [401, '', 'not_served'],
   [402, '', 'not_served'],
+  [404, '', 'not_served'],
   [408, '', 'rejected'],
   [422, { detail: [{ loc: ['body', 'prompt'], msg: 'Field required' }] }, 'rejected'],
 ]

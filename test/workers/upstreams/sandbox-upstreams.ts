@@ -58,9 +58,7 @@ export const HASTY: Timeouts = {
 export const FAILURES: [words: string, kind: FailureKind][] = [
   ['[status 400]', 'rejected'],
   ['[quota]', 'not_served'],
-  ['[status 429]', 'rate_limited'],
   ['[status 503]', 'overloaded'],
-  ['[status 500]', 'unknown'],
   ['[fail]', 'unknown'],
   ['[reset]', 'unknown'],
   ['[garbage]', 'unknown'],

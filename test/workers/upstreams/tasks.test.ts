@@ -26,13 +26,11 @@ const KINDS: Kind[] = [
   ['openrouter', 'video', 'some/veo'],
 ]
 
-/** The outcome of the submission with a steering word. */
+/** The outcome of the submission with a steering word. Of each status: failures.test.ts. */
 const REFUSED: [words: string, kind: FailureKind][] = [
   ['[status 400]', 'rejected'],
   ['[quota]', 'not_served'],
-  ['[status 429]', 'rate_limited'],
   ['[status 503]', 'overloaded'],
-  ['[status 500]', 'unknown'],
   ['[reset]', 'unknown'],
   ['[garbage]', 'unknown'],
   ['[truncated]', 'unknown'],
