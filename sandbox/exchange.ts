@@ -28,6 +28,8 @@ export interface Protocol {
   readonly keyOf?: (headers: IncomingHttpHeaders) => string | undefined
   /** The body (and headers) of an error answer. */
   readonly envelope: (fault: Fault) => { readonly body: unknown; readonly headers?: Record<string, string> }
+  /** What a request with a wrong key gets, or without one; 401 if absent. */
+  readonly wrongKey?: Fault
   /** What `[quota]` answers. */
   readonly outOfCredit: Fault
   readonly routes: readonly Route[]

@@ -15,7 +15,8 @@ const GROUPS: Readonly<Record<Group, string>> = {
 const BASES = `Protocols, by base address:
   openai      /v1                  anthropic   /anthropic
   fal         /fal                 replicate   /replicate/v1
-  openrouter  /openrouter/api/v1   stripe      / (keys are sk_test_NAME or sk_live_NAME, an account for each NAME)
+  openrouter  /openrouter/api/v1   gemini      /gemini
+  stripe      / (keys are sk_test_NAME or sk_live_NAME, an account for each NAME)
 Any made-up key is accepted; one with "bad" in it is not, one with "empty" has no credit, one with "limited-N" is 429
 after N requests in ten seconds. Caches (anthropic) are warm for the key that wrote them. A model with "refusing" in its
 name always answers 503; one with "reasoning" takes no max_tokens and no temperature; one with "haiku" (anthropic) is an

@@ -5,6 +5,7 @@ import { anthropicProtocol } from './anthropic/protocol.ts'
 import { control, isControl } from './control.ts'
 import type { Exchange } from './exchange.ts'
 import { falProtocol } from './fal/protocol.ts'
+import { geminiProtocol } from './gemini/protocol.ts'
 import { answerFault } from './http/answer.ts'
 import { NO_BODY, readBody } from './http/body.ts'
 import { Router } from './http/router.ts'
@@ -60,6 +61,7 @@ export interface Sandbox {
 const PROTOCOLS = [
   openaiProtocol,
   anthropicProtocol,
+  geminiProtocol,
   falProtocol,
   replicateProtocol,
   openrouterProtocol,
@@ -221,7 +223,7 @@ const LIMIT_SECONDS = 10
 function checkKey({ state, protocol, startedAt }: Exchange, key: string | undefined): void {
   if (key === undefined || key.includes('bad')) {
     const message = key === undefined ? 'You did not provide an API key.' : 'Incorrect API key provided.'
-    throw new Refusal({ status: 401, message })
+    throw new Refusal(protocol.wrongKey ?? { status: 401, message })
   }
   if (key.includes('empty')) throw new Refusal(protocol.outOfCredit)
   const most = /limited-(\d{1,6})/.exec(key)?.[1]

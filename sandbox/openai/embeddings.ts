@@ -57,7 +57,7 @@ function inputsOf(input: unknown): readonly (string | readonly unknown[])[] {
 }
 
 /** Numbers from -1 to 1 that follow from the text. */
-function vectorOf(text: string, dimensions: number): Float32Array {
+export function vectorOf(text: string, dimensions: number): Float32Array {
   const seed = createHash('sha256').update(text).digest().readUInt32LE() | 1
   let state = seed
   return Float32Array.from({ length: dimensions }, () => {

@@ -38,6 +38,7 @@ const GUIDES = {
     'upstreams/openai': 'OpenAI and compatible servers',
     'upstreams/anthropic': 'Anthropic',
     'upstreams/responses': 'Upstreams that speak Responses',
+    'upstreams/gemini': 'Gemini',
     'upstreams/openrouter': 'OpenRouter',
     'upstreams/fal': 'fal',
     'upstreams/replicate': 'Replicate',

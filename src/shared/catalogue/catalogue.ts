@@ -28,7 +28,7 @@ import { packsSchema, topUpSchema } from './packs.ts'
 import type { Pack, TopUp } from './packs.ts'
 
 /** The wire protocols that the workers' adapters speak (docs/upstreams/README.md#add-an-upstream). */
-export const PROTOCOLS = ['openai', 'anthropic', 'responses', 'fal', 'replicate', 'openrouter'] as const
+export const PROTOCOLS = ['openai', 'anthropic', 'responses', 'gemini', 'fal', 'replicate', 'openrouter'] as const
 /** A wire protocol of upstreams. */
 export type Protocol = (typeof PROTOCOLS)[number]
 
@@ -37,6 +37,7 @@ export const SERVED: Record<Protocol, readonly Modality[]> = {
   openai: MODALITIES,
   anthropic: ['chat'],
   responses: ['chat'],
+  gemini: ['chat', 'image', 'embedding'],
   fal: ['image', 'video'],
   replicate: ['image', 'video'],
   openrouter: ['chat', 'image', 'video'],
@@ -91,6 +92,8 @@ const upstreamSchema = z
     path: ['keys'],
     message: 'stands beside "apiKeyEnv": one of them names the keys',
   })
+  // Its models take pictures as data, unless the entry states that they may be sent addresses.
+  .transform((upstream) => (upstream.protocol === 'gemini' ? { fetchImages: true, ...upstream } : upstream))
 
 /** The whole content of a catalogue. */
 export const catalogueSchema = z.strictObject({

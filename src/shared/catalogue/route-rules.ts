@@ -182,14 +182,16 @@ const UNKNOWN: Record<Protocol, readonly string[]> = {
   replicate: [],
   anthropic: [],
   responses: [],
+  // One picture for a request, in the form that its model chooses.
+  gemini: ['n', 'mask', 'background', 'output_format', 'output_compression', 'moderation', 'style', 'input_fidelity'],
 }
 
 /** What is uploaded. A route that drops `image_url` edits nothing. */
 const OF_FILES: ReadonlySet<string> = new Set(['images', 'mask'] satisfies (keyof MediaRequest)[])
 
-/** Whether a route takes pictures as files: OpenAI's form, unless the route states that its server takes an address. */
+/** Whether a route takes pictures as files or data, unless it states that its server takes an address. */
 const takesFiles = ({ upstream, rename }: Route): boolean =>
-  upstream.protocol === 'openai' && !Object.hasOwn(rename, 'image_url')
+  (upstream.protocol === 'openai' || upstream.protocol === 'gemini') && !Object.hasOwn(rename, 'image_url')
 
 /** A fidelity that upstreams bill as more input: it passes where the operator allows it. */
 const isDearer = (field: string, value: unknown): boolean => field === 'input_fidelity' && value !== 'low'
@@ -204,8 +206,8 @@ const namedFields = (request: MediaRequest): (keyof MediaRequest)[] => [
 /** Whether a route sends what is asked for in a field. */
 function sends(route: Route, request: MediaRequest, field: keyof MediaRequest): boolean {
   const { upstream, drop, set, allow } = route
-  if (OF_FILES.has(field)) return takesFiles(route) && !drop.includes('image_url') && !drop.includes(field)
   if (drop.includes(field) || UNKNOWN[upstream.protocol].includes(field)) return false
+  if (OF_FILES.has(field)) return takesFiles(route) && !drop.includes('image_url')
   if (isDearer(field, request[field]) && !allow.includes(field)) return false
   return !Object.hasOwn(set, field) || set[field] === request[field]
 }

@@ -7,6 +7,7 @@ import type { Dialect } from './dialect.ts'
 import { dialectOf } from './dialect.ts'
 import type { Carries, Feature } from './features.ts'
 import { FEATURES, unnamedFields } from './features.ts'
+import { GEMINI } from './gemini/carries.ts'
 import { ANTHROPIC } from './messages/carries.ts'
 import { RESPONSES } from './responses/carries.ts'
 
@@ -16,6 +17,7 @@ export const CHAT_PROTOCOLS = {
   openrouter: { dialect: 'chat', carries: OPENROUTER },
   anthropic: { dialect: 'messages', carries: ANTHROPIC },
   responses: { dialect: 'responses', carries: RESPONSES },
+  gemini: { dialect: 'gemini', carries: GEMINI },
 } as const satisfies Readonly<Record<string, { dialect: Dialect; carries: Carries }>>
 
 /** A protocol that serves chats. */

@@ -1,7 +1,8 @@
 /** Whether an upstream takes its key: asked by a request that costs nothing, with the client that calls use. */
+import type { Dispatcher } from 'undici'
 import { request } from 'undici'
 import type { Authorize } from '../catalogue/authorization.ts'
-import { anthropicKey, bearer, falKey } from '../catalogue/authorization.ts'
+import { anthropicKey, bearer, falKey, googleKey } from '../catalogue/authorization.ts'
 import type { Protocol, Upstream } from '../catalogue/catalogue.ts'
 import { sentenceOf } from '../platform/process/log.ts'
 
@@ -19,6 +20,7 @@ const QUESTIONS: Record<Protocol, { path: (base: string) => string; authorize: A
     authorize: (key) => ({ ...anthropicKey(key), 'anthropic-version': '2023-06-01' }),
   },
   responses: { path: () => '/models', authorize: bearer },
+  gemini: { path: (base) => (/\/v\d+\w*$/.test(base) ? '/models' : '/v1beta/models'), authorize: googleKey },
   fal: { path: () => FAL_REQUEST, authorize: falKey },
   replicate: { path: () => '/account', authorize: bearer },
   openrouter: { path: () => '/key', authorize: bearer },
@@ -38,8 +40,9 @@ export async function checkKey(
       headers: { ...headers, ...(apiKey !== null && authorize(apiKey)) },
       signal: AbortSignal.timeout(patienceMs),
     })
-    await body.dump()
-    if (status === 401 || status === 403) return { ok: false, status, says: `refuses the key (${status})` }
+    const isRefused = status === 400 ? await namesKey(body) : status === 401 || status === 403
+    if (status !== 400) await body.dump()
+    if (isRefused) return { ok: false, status, says: `refuses the key (${status})` }
     if (status >= 500) return { ok: false, status, says: `answers ${status}` }
     if (status >= 200 && status < 300)
       return { ok: true, status, says: apiKey === null ? 'answers' : 'accepts the key' }
@@ -47,4 +50,20 @@ export async function checkKey(
   } catch (error) {
     return { ok: false, status: null, says: `does not answer: ${sentenceOf(error)}` }
   }
+}
+
+/** How Google refuses a key, within an answer of 400. */
+const REFUSED_KEY = 'API_KEY_INVALID'
+
+/** The most bytes of an answer that are searched. */
+const SEARCHED_BYTES = 16 * 1024
+
+/** Whether the beginning of a refusal is about the key. */
+async function namesKey(body: Dispatcher.ResponseData['body']): Promise<boolean> {
+  let text = ''
+  for await (const piece of body as AsyncIterable<Uint8Array>) {
+    text += String(Buffer.from(piece))
+    if (text.length > SEARCHED_BYTES || text.includes(REFUSED_KEY)) break
+  }
+  return text.includes(REFUSED_KEY)
 }

@@ -7,8 +7,8 @@ import { saysAnything } from '../../shared/chat/deltas.ts'
 import { isWord } from '../../shared/platform/process/log.ts'
 import type { CustomersFault, FailureKind, KeyFault } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
-import { limitEndsInMs, retryAfterMs } from './pauses.ts'
-import { asFields, isFields, isText, objectOf } from '../../shared/platform/fields.ts'
+import { limitEndsInMs, retryAfterMs, withRetryInfo } from './pauses.ts'
+import { asFields, isFields, isText, listOf, objectOf } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 
 /** The most characters of an upstream's own words. */
@@ -37,9 +37,13 @@ const QUOTA = new Set([
   'arrearage',
   'accountoverdueerror',
   'payment_required',
+  'billing_disabled',
   '1113',
   '1008',
 ])
+
+/** Codes, in lower case, under which any status means that the key is refused: reasons and a status of Google's. */
+const REFUSED_KEY = /^(api_key_\w+|consumer_suspended|service_disabled|failed_precondition)$/
 
 /** Sentences about spent credit under codes of many meanings. */
 const QUOTA_SENTENCE =
@@ -128,6 +132,11 @@ const WORDS: Readonly<Record<string, FailureKind>> = {
   not_found_error: 'not_served',
   invalid_api_key: 'not_served',
   model_not_found: 'not_served',
+  resource_exhausted: 'rate_limited',
+  unavailable: 'overloaded',
+  unauthenticated: 'not_served',
+  permission_denied: 'not_served',
+  invalid_argument: 'rejected',
 }
 
 /** Reasons to finish that are failures: `error`, z.AI's `network_error`, DeepSeek's, SGLang's `abort` and the like. */
@@ -165,6 +174,7 @@ function meaningOf(error: Fields, status: number | null): Meaning | null {
     words.some((word) => codes.has(word)) || pattern.test(text)
   if (says(QUOTA, QUOTA_SENTENCE, messageIn(error) ?? '')) return { kind: 'not_served', keyFault: 'empty' }
   if (status === 429 || words.some((word) => WORDS[word] === 'rate_limited')) return null
+  if (words.some((word) => REFUSED_KEY.test(word))) return { kind: 'not_served', keyFault: 'refused' }
   if (says(OF_CONTENT, OF_CONTENT_SENTENCE)) return { kind: 'rejected', fault: 'content_policy' }
   if (status === 413 || says(TOO_LONG, TOO_LONG_SENTENCE)) return { kind: 'rejected', fault: 'context_length_exceeded' }
   return null
@@ -191,14 +201,15 @@ function keyFaultOf(kind: FailureKind, status: number | null, error: Fields): Ke
 export function statusFailure(status: number, headers: IncomingHttpHeaders, body: string): UpstreamError {
   const error = errorOf(objectOf(body))
   const words = wordsOf(error)
+  const asked = withRetryInfo(headers, error)
   const meaning = meaningOf(error, status)
   const kind = meaning?.kind ?? kindOfStatus(status)
   const falType = headers['x-fal-error-type']
   return new UpstreamError(kind, `HTTP ${status}${inBrackets(words)}`, {
     status,
-    retryAfterMs: kind === 'rejected' || kind === 'not_served' ? null : retryAfterMs(headers),
+    retryAfterMs: kind === 'rejected' || kind === 'not_served' ? null : retryAfterMs(asked),
     keyFault: meaning?.keyFault ?? keyFaultOf(kind, status, error),
-    resetMs: kind === 'rate_limited' ? limitEndsInMs(headers) : null,
+    resetMs: kind === 'rate_limited' ? limitEndsInMs(asked) : null,
     code: isText(falType) ? falType : words[0],
     type: textIn(error.type),
     said: quote(messageIn(error) ?? body),
@@ -222,6 +233,7 @@ export function failureIn(body: unknown, event?: string): UpstreamError | null {
   const kind = meaning?.kind ?? known ?? (code === null ? 'unknown' : kindOfStatus(code))
   return new UpstreamError(kind, `an error in the answer${inBrackets(words)}`, {
     keyFault: meaning?.keyFault ?? keyFaultOf(kind, code, error),
+    retryAfterMs: retryAfterMs(withRetryInfo({}, error)),
     code: words[0],
     type: textIn(error.type),
     said: quote(messageIn(error) ?? JSON.stringify(found)),
@@ -321,6 +333,7 @@ function wordsOf(error: Fields): string[] {
     details.error_code,
     details.code,
     details.type,
+    ...listOf(error.details).map(({ reason }) => reason),
   ]
   return candidates.flatMap((word) => (isText(word) || typeof word === 'number' ? [String(word)] : []))
 }

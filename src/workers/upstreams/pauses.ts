@@ -1,8 +1,18 @@
-/** How long an upstream asks to be left alone, as the headers of its refusal state it. */
+/** How long an upstream asks to be left alone, as its refusal states it: in its headers, or as Google in its body. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { isText, listOf } from '../../shared/platform/fields.ts'
+import type { Fields } from '../../shared/platform/fields.ts'
 
 /** The longest pause that an upstream may ask for, in ms: beyond it a call would rather fail. */
 const MAX_RETRY_AFTER_MS = 60_000
+
+/** The headers of a refusal, with the pause that its error asks for (`RetryInfo`): `37.5s`. */
+export function withRetryInfo(headers: IncomingHttpHeaders, { details }: Fields): IncomingHttpHeaders {
+  const pause = listOf(details)
+    .map(({ retryDelay }) => retryDelay)
+    .find(isText)
+  return pause === undefined ? headers : { 'retry-after': pause.replace(/s$/, ''), ...headers }
+}
 
 /** How long an answer's headers ask to wait, in ms, at most MAX_RETRY_AFTER_MS; null where they do not. */
 export function retryAfterMs(headers: IncomingHttpHeaders, now = Date.now()): number | null {

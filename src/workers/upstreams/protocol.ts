@@ -8,6 +8,7 @@ import type { CanonicalChat } from '../../shared/chat/canonical.ts'
 import type { Dialect } from '../../shared/chat/dialect.ts'
 import { dialectOf } from '../../shared/chat/dialect.ts'
 import { carriesOf } from '../../shared/chat/protocols.ts'
+import type { Seal } from '../../shared/chat/seal.ts'
 import { NO_SEAL } from '../../shared/chat/seal.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 import { writtenOver } from '../../shared/platform/json-edits.ts'
@@ -21,23 +22,33 @@ import { orderedTurns } from './turn-order.ts'
 import type { Decoder, Translation } from './translation.ts'
 import { collected, encoded, readChat } from './translation.ts'
 
-/** What an upstream protocol consists of. Bodies are without what every request has: `model` and `stream`. */
+/** What an upstream protocol consists of. Bodies are without what most requests have: `model` and `stream`. */
 export type ProtocolParts = {
   /** The dialect that its upstreams speak. */
   dialect: Dialect
-  path: (route: Route) => string
+  path: (route: Route, stream: boolean) => string
+  /** Model and stream are in the path, and not in the body. */
+  isNamedByPath?: true
   headers?: (context: UpstreamContext, stream: boolean) => Record<string, string>
   /** The body of a request in the same dialect, and what passes the answer on. */
   pass: (request: ChatRequest, context: UpstreamContext) => { body: Fields; translation: Translation }
-  /** The body of a chat that was asked in another dialect, and what decodes the answer. @throws UpstreamError */
-  encode: (chat: CanonicalChat, route: Route) => { body: Fields; decoder: Decoder }
+  /**
+   * The body of a chat that was asked in another dialect, and what decodes the answer.
+   * @param seal for what only this route may read again
+   * @throws UpstreamError
+   */
+  encode: (chat: CanonicalChat, route: Route, seal: Seal) => { body: Fields; decoder: Decoder }
   /** The fields of every body. */
   complete?: (body: Fields, stream: boolean) => Fields
 }
 
 /** The body that is sent: with the upstream's model, and by the rules of its route. @throws UpstreamError */
-export const sentBody = (body: Fields, route: Route, stream: boolean): Fields =>
-  applyRules({ ...body, model: route.model, stream }, route)
+export const sentBody = (
+  body: Fields,
+  route: Route,
+  stream: boolean,
+  { isNamedByPath }: Pick<ProtocolParts, 'isNamedByPath'> = {},
+): Fields => applyRules(isNamedByPath ? body : { ...body, model: route.model, stream }, route)
 
 /** The request that sends a body. */
 export const postOf = (
@@ -47,7 +58,7 @@ export const postOf = (
   stream: boolean,
 ): UpstreamRequest & { path: string } => ({
   method: 'POST',
-  path: path(context.route),
+  path: path(context.route, stream),
   kind: stream ? 'stream' : 'chat',
   body: { json },
   ...(headers && { headers: headers(context, stream) }),
@@ -71,14 +82,15 @@ export function protocol(http: UpstreamHttp, parts: ProtocolParts): ChatAdapter 
 
 /** The body that asks for a chat, and what reads its answer. @throws UpstreamError */
 export function asked(
-  { dialect, pass, encode, complete = (body) => body }: ProtocolParts,
+  { dialect, pass, encode, complete = (body) => body, ...parts }: ProtocolParts,
   request: ChatRequest,
   context: UpstreamContext,
   stream: boolean,
 ): { body: Fields; translation: Translation } {
   const isOwn = (context.dialect ?? 'chat') === dialect
   const { body, translation } = isOwn ? pass(request, context) : translating(encode, request, context)
-  return { body: sentBody(complete({ ...body, ...cacheKeyOf(context) }, stream), context.route, stream), translation }
+  const whole = complete({ ...body, ...cacheKeyOf(context) }, stream)
+  return { body: sentBody(whole, context.route, stream, parts), translation }
 }
 
 /** A host of OpenAI itself. */
@@ -103,7 +115,7 @@ const sentAs = (
 
 function translating(encode: ProtocolParts['encode'], request: ChatRequest, context: UpstreamContext) {
   const { chat, translated } = canonicalFor(request, context)
-  const { body, decoder } = encode(chat, context.route)
+  const { body, decoder } = encode(chat, context.route, context.seal ?? NO_SEAL)
   return { body, translation: translated(decoder) }
 }
 

@@ -9,7 +9,7 @@ import { AnswerTooLong } from './adapter.ts'
 import type { UpstreamError } from './adapter.ts'
 import { readCut } from '../../shared/chat/cut-json.ts'
 import { malformedAnswer } from './failures.ts'
-import { objectOf } from '../../shared/platform/fields.ts'
+import { isFields, objectOf } from '../../shared/platform/fields.ts'
 import type { Fields } from '../../shared/platform/fields.ts'
 
 /** The longest event, in characters. */
@@ -186,14 +186,16 @@ class AnswerText {
 const DONE = /^"?\[DONE\]"?$/i
 
 /**
- * Takes the objects of a text: one, or one a line, as of servers that omit the blank line between two events
- * out. What is empty, a single word or a ping is a sign of life.
+ * Takes the objects of a text: one, one a line, as of servers that omit the blank line between two events, or those of
+ * a list, as Gemini streams to who asks for no events. What is empty, a single word or a ping is a sign of life.
  * @returns whether more is wanted
  */
 function saidIn(take: Take, data: string, isWhole: boolean, event?: string): boolean {
   const text = data.trim()
   if (text === '' || event === 'ping') return true
   if (DONE.test(text)) return take({ is: 'done' })
+  const list = isWhole ? objectsIn(text) : []
+  if (list.length > 1) return list.every((one) => take({ is: 'object', fields: one, isWhole: false }))
   const fields = objectOf(text)
   // The end that the Messages API has.
   if (fields?.type === 'message_stop') return take({ is: 'done' })
@@ -203,4 +205,15 @@ function saidIn(take: Take, data: string, isWhole: boolean, event?: string): boo
   if (event === 'error') return take({ is: 'object', fields: { message: text }, isWhole, event })
   if (text.includes('\n')) return text.split('\n').every((line) => saidIn(take, line, false, event))
   return !/\s|^[{[]/.test(text) || take({ is: 'broken' })
+}
+
+/** The objects of a list of nothing else; none where a text is no such list. */
+function objectsIn(text: string): Fields[] {
+  if (!text.startsWith('[')) return []
+  try {
+    const list: unknown = JSON.parse(text)
+    return Array.isArray(list) && list.every(isFields) ? list : []
+  } catch {
+    return []
+  }
 }

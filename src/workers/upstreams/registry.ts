@@ -12,7 +12,7 @@
  * A new protocol is one line in `adapters` below.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { anthropicKey, bearer, falKey } from '../../shared/catalogue/authorization.ts'
+import { anthropicKey, bearer, falKey, googleKey } from '../../shared/catalogue/authorization.ts'
 import type { Model, Protocol, Route } from '../../shared/catalogue/catalogue.ts'
 import { keysFor, withKey } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/terms/kinds.ts'
@@ -24,6 +24,9 @@ import type { FailedTry, Target } from './routing.ts'
 import { Latencies, orderedRoutes } from './order.ts'
 import { Pools, targetsOf } from './pools.ts'
 import type { KeyListener } from './pools.ts'
+import { createGeminiChat } from './gemini/chat.ts'
+import { createGeminiEmbeddings } from './gemini/embeddings.ts'
+import { createGeminiImages } from './gemini/images.ts'
 import { createHealth } from './circuits.ts'
 import type { BreakerSettings, Caller, HealthListener, UpstreamHealth } from './circuits.ts'
 import { createConnections } from './http.ts'
@@ -192,6 +195,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 function createAdapters({ http }: Connections): Record<Protocol, Adapter> {
   const byBearer = http(bearer)
   const byKey = http(falKey)
+  const byGoogleKey = http(googleKey)
   const bearerTasks = (preset: TaskPreset) => createTaskAdapter(byBearer, preset)
   const openaiChat = createOpenaiChat(byBearer)
   return {
@@ -207,6 +211,11 @@ function createAdapters({ http }: Connections): Record<Protocol, Adapter> {
     },
     anthropic: { chat: createAnthropicChat(http(anthropicKey)) },
     responses: { chat: createResponsesChat(byBearer) },
+    gemini: {
+      chat: createGeminiChat(byGoogleKey),
+      image: createGeminiImages(byGoogleKey),
+      embedding: createGeminiEmbeddings(byGoogleKey),
+    },
     fal: { image: createTaskAdapter(byKey, falTasks('image')), video: createTaskAdapter(byKey, falTasks('video')) },
     replicate: { image: bearerTasks(replicateTasks('image')), video: bearerTasks(replicateTasks('video')) },
     openrouter: { chat: openaiChat, image: createOpenrouterImages(byBearer), video: bearerTasks(openrouterVideos) },

@@ -112,7 +112,8 @@ export async function startRecorded(): Promise<Recorded> {
     if (path.startsWith('/file/')) return FILES[path.slice('/file/'.length)]!
     // `other` is the same server under another name.
     const fields = { id: task, origin, other: origin.replace('127.0.0.1', 'localhost') }
-    if (step === null) return answerOf(name, /"stream":true/.test(text) ? 'stream' : 'whole', fields)
+    const isStream = /"stream":true/.test(text) || path.includes(':stream')
+    if (step === null) return answerOf(name, isStream ? 'stream' : 'whole', fields)
     const steps = TASKS[name]![step] ?? []
     const answer = steps[Math.min(count(`${task} ${step}`), steps.length) - 1]!
     return FILES[answer] ?? answerOf(answer, 'whole', fields)

@@ -24,6 +24,7 @@ const VENDORS: Record<string, Spoken> = {
   'openai-chat': 'chat',
   'anthropic-messages': 'messages',
   'openai-responses': 'responses',
+  'google-gemini': 'gemini',
 }
 
 const fieldsIn = (lines: readonly string[]): Fields[] => lines.map((line) => JSON.parse(line) as Fields)
@@ -43,6 +44,7 @@ const NEEDED: Record<Spoken, (event: Fields, left: Fields[]) => boolean> = {
   responses: ({ type, output_index: index }, left) =>
     type === 'response.completed' ||
     (String(type).endsWith('.delta') && left.filter(typed(String(type))).some((one) => one.output_index === index)),
+  gemini: ({ candidates }) => candidates !== undefined,
 }
 
 /** By the dialect that their vendor speaks. `isNeeded` may depend on which others are left. */
@@ -76,6 +78,13 @@ export const BRIEF: Record<Spoken, (whole: Fields) => string[]> = {
     }),
     first(asFields(why).reason, status),
   ],
+  gemini: ({ candidates }) =>
+    listOf(candidates).flatMap(({ content, finishReason: end }) => [
+      ...listOf(asFields(content).parts).map(({ text, functionCall: call }) =>
+        call ? `call ${JSON.stringify(asFields(call).args)}` : first(text),
+      ),
+      first(end),
+    ]),
 }
 
 /** Odd answers: why, by the dialect of their upstream, their events, and what clients of each dialect get of them. */

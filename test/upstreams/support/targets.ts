@@ -29,7 +29,7 @@ export const TARGETS: Target[] = PROTOCOLS.flatMap((protocol) =>
 export const targetsOf = (...deliveries: Delivery[]): Target[] =>
   TARGETS.filter((target) => deliveries.includes(deliveryOf(target)))
 
-const DIRECT_IMAGES: readonly Protocol[] = ['openai', 'openrouter']
+const DIRECT_IMAGES: readonly Protocol[] = ['openai', 'gemini', 'openrouter']
 
 export function deliveryOf({ protocol, modality }: Target): Delivery {
   if (modality === 'chat') return 'chat'
@@ -41,6 +41,7 @@ const BASES: Record<Protocol, string> = {
   openai: '/v1',
   anthropic: '/anthropic',
   responses: '/v1',
+  gemini: '/gemini',
   fal: '/fal',
   replicate: '/replicate/v1',
   openrouter: '/openrouter/api/v1',

@@ -58,6 +58,14 @@ const GOOD: [names: string, ways: string, message: object, counts?: Counts][] = 
   ['openai-tools-empty-id openai-tools-null-fields', 'SR', weather],
   ['openai-tools-no-args', 'SR', ping],
   ['anthropic-default', 'SRW', said],
+  ['gemini-default', 'SRW', said],
+  ['gemini-finish-each', 'SR', said],
+  ['gemini-list gemini-nulls', 'SRW', said],
+  ['gemini-calls', 'SRW', { tool_calls: manyCalls }],
+  ['gemini-thoughts', 'SR', { ...said, reasoning_content: 'Let me think.' }],
+  ['gemini-thoughts-added gemini-thoughts-no-total gemini-tool-use', 'W', said],
+  ['gemini-length-thinking', 'W', { content: '' }],
+  ['gemini-safety', 'SR', { content: 'The quick brown fox', refusal: 'Stopped for safety.' }, { input: 11, output: 4 }],
   ['anthropic-no-event-lines', 'SR', said],
   ['anthropic-tool-noargs', 'SRW', claudePing],
   ['anthropic-thinking', 'SR', { reasoning_content: 'Let me think.', reasoning_details: [thought] }],
@@ -74,6 +82,7 @@ const GOOD: [names: string, ways: string, message: object, counts?: Counts][] = 
   ['anthropic-start-zero-never', 'S', said, { input: OWN, output: 17 }],
   ['anthropic-usage-huge', 'W', said, { input: 11, output: 28 }],
   ['openai-usage-prompt-without-cache', 'SW', said, { input: 100, cached: 5000, output: 17 }],
+  ['gemini-cached', 'W', said, { input: 100, cached: 1900, output: 17 }],
   ['moonshot-usage', 'SW', said, { input: 100, cached: 1900, output: 17 }],
   ['moonshot-usage-both deepseek-usage', 'W', said, { input: 100, cached: 1900, output: 17 }],
   ['openai-usage-anthropic-names', 'W', said, { input: 50, cached: 1900, written: 50, output: 17 }],
@@ -99,6 +108,13 @@ const BAD: [names: string, ways: string, kind: FailureKind][] = [
   ['openai-error-200-string', 'W', 'unknown'],
   ['openai-error-first openai-role-then-error anthropic-error-event', 'S', 'overloaded'],
   ['openai-wrong-key openrouter-no-credit openai-no-such-model openai-no-quota', 'W', 'not_served'],
+  ['gemini-cut', 'S', 'unknown'],
+  ['gemini-error-event', 'S', 'overloaded'],
+  ['gemini-malformed-call', 'SW', 'unknown'],
+  ['gemini-empty', 'SW', 'unknown'],
+  ['gemini-blocked', 'SRW', 'rejected'],
+  ['gemini-error-list', 'SW', 'rate_limited'],
+  ['gemini-wrong-key', 'SW', 'not_served'],
   ['moonshot-no-balance zhipu-no-balance openai-gzip-error', 'W', 'not_served'],
 ]
 
@@ -115,7 +131,9 @@ describe('a recorded answer', () => {
   })
 
   function read(name: string, way: Way): Promise<ReadAnswer> {
-    const [protocol, path] = name.startsWith('anthropic-') ? (['anthropic', ''] as const) : (['openai', '/v1'] as const)
+    const vendor = name.split('-')[0]!
+    const protocol = vendor === 'anthropic' || vendor === 'gemini' ? vendor : 'openai'
+    const path = protocol === 'openai' ? '/v1' : ''
     const route = routeTo(protocol, `${upstream.origin}${path}`, { allow: ['thinking'] })
     return readAnswer(upstreams, route, chatOf(`Hello [case ${name}]`), way)
   }

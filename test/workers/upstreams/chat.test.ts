@@ -16,7 +16,7 @@ import {
   textOf,
 } from './sandbox-upstreams.ts'
 
-const PROTOCOLS: Protocol[] = ['openai', 'anthropic', 'responses', 'openrouter']
+const PROTOCOLS: Protocol[] = ['openai', 'anthropic', 'responses', 'gemini', 'openrouter']
 
 /**
  * The outcome of a chat with a steering word, whole or streamed; null: it succeeds. For each status: failures.test.ts.
@@ -64,7 +64,11 @@ for (const protocol of PROTOCOLS) {
       )
       expect(error).to.equal(null)
       expect(textOf(events)).to.equal('Good morning to you')
-      expect(events.at(-1)).to.deep.nested.include({ type: 'usage', 'usage.input': 12, 'usage.output': 34 })
+      expect(events.findLast(({ type }) => type === 'usage')).to.deep.nested.include({
+        type: 'usage',
+        'usage.input': 12,
+        'usage.output': 34,
+      })
       const chunks = events.flatMap((event) => (event.type === 'frame' ? [event.frame] : []))
       for (const chunk of chunks)
         expect(chunk).to.include({ object: 'chat.completion.chunk' }).and.not.to.have.property('usage')
@@ -136,7 +140,12 @@ for (const protocol of PROTOCOLS) {
         'x-title': 'Tollgate',
       })
       const wrongKey = world.context(protocol, { upstream: { apiKey: 'a-bad-one' } })
-      expect(await failureOf(chat.chat(chatOf(prompt), wrongKey))).to.deep.include({ kind: 'not_served', status: 401 })
+      const status = protocol === 'gemini' ? 400 : 401
+      expect(await failureOf(chat.chat(chatOf(prompt), wrongKey))).to.deep.include({
+        kind: 'not_served',
+        keyFault: 'refused',
+        status,
+      })
     })
   })
 }

@@ -4,6 +4,9 @@ import type { CustomersFault, FailureKind } from '../../../src/workers/upstreams
 import { failureIn, statusFailure } from '../../../src/workers/upstreams/failures.ts'
 import { retryAfterMs } from '../../../src/workers/upstreams/pauses.ts'
 
+/** An error as Google's APIs write it. */
+const googles = (status: string, detail?: object) => ({ error: { message: 'm', status, details: [detail ?? {}] } })
+
 const KINDS: [status: number, body: unknown, kind: FailureKind][] = [
   [429, { error: { type: 'requests', code: 'rate_limit_exceeded', message: 'm' } }, 'rate_limited'],
   [429, { error: { type: 'insufficient_quota', code: 'insufficient_quota' } }, 'not_served'],
@@ -17,6 +20,12 @@ const KINDS: [status: number, body: unknown, kind: FailureKind][] = [
   [400, { type: 'error', error: { type: 'billing_error' } }, 'not_served'],
   [429, 'not even JSON', 'rate_limited'],
   [429, { detail: 'Request was throttled' }, 'rate_limited'],
+  [400, googles('INVALID_ARGUMENT', { reason: 'API_KEY_INVALID' }), 'not_served'],
+  [400, googles('FAILED_PRECONDITION'), 'not_served'],
+  [403, googles('PERMISSION_DENIED', { reason: 'BILLING_DISABLED' }), 'not_served'],
+  [400, googles('INVALID_ARGUMENT'), 'rejected'],
+  [429, [googles('RESOURCE_EXHAUSTED', { retryDelay: '7.5s' })], 'rate_limited'],
+  [503, googles('UNAVAILABLE'), 'overloaded'],
   [503, '', 'overloaded'],
   [503, { error: { type: 'billing_error' } }, 'not_served'],
   [529, { type: 'error', error: { type: 'overloaded_error' } }, 'overloaded'],
@@ -39,6 +48,16 @@ describe('a failed request', () => {
       expect(statusFailure(status, {}, text)).to.include({ kind, status })
     })
   }
+
+  it('states the pause that Google asks for in its body, and which key it refuses', () => {
+    const said = (status: number, error: object) => statusFailure(status, {}, JSON.stringify(error))
+    const limited = said(429, googles('RESOURCE_EXHAUSTED', { retryDelay: '7.5s' }))
+    expect(limited).to.include({ keyFault: 'limited', retryAfterMs: 7500, resetMs: 7500 })
+    expect(said(429, googles('RESOURCE_EXHAUSTED', { retryDelay: 'soon' }))).to.include({ retryAfterMs: null })
+    const refused = said(400, googles('INVALID_ARGUMENT', { reason: 'API_KEY_INVALID' }))
+    expect(refused).to.include({ keyFault: 'refused', retryAfterMs: null })
+    expect(failureIn(googles('UNAVAILABLE'))).to.include({ kind: 'overloaded' })
+  })
 
   it("says status, code and type, and keeps the upstream's words apart, shortened", () => {
     const error = { message: 'too long: a prompt', code: 'context', type: 'invalid_request_error', reason: 'a prompt' }

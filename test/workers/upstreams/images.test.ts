@@ -8,7 +8,7 @@ import type { RouteChanges } from './sandbox-upstreams.ts'
 
 const PNG = '89504e470d0a1a0a'
 
-for (const protocol of ['openai', 'openrouter'] satisfies Protocol[]) {
+for (const protocol of ['openai', 'gemini', 'openrouter'] satisfies Protocol[]) {
   describe(`images over ${protocol}`, () => {
     const world = useWorld()
     let image: DirectMediaAdapter

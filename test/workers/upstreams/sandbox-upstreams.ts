@@ -25,6 +25,7 @@ const BASES: Record<Protocol, string> = {
   openai: '/v1',
   anthropic: '/anthropic',
   responses: '/v1',
+  gemini: '/gemini',
   fal: '/fal',
   replicate: '/replicate/v1',
   openrouter: '/openrouter/api/v1',

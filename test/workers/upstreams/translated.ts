@@ -6,11 +6,13 @@ import type { Fields } from '../../../src/shared/platform/fields.ts'
 import { newId } from '../../../src/shared/platform/ids.ts'
 import type { ChatRequest } from '../../../src/shared/requests/requests.ts'
 import { ANTHROPIC_CHAT } from '../../../src/workers/upstreams/anthropic/chat.ts'
+import { GEMINI_CHAT } from '../../../src/workers/upstreams/gemini/chat.ts'
 import { OPENAI_CHAT } from '../../../src/workers/upstreams/openai/chat.ts'
 import { asked } from '../../../src/workers/upstreams/protocol.ts'
 import { RESPONSES_CHAT } from '../../../src/workers/upstreams/responses/chat.ts'
 import { eventsIn, streamOf } from './answer-bodies.ts'
 import { contextOf, routeTo } from './sandbox-upstreams.ts'
+import type { RouteChanges } from './sandbox-upstreams.ts'
 
 /** The parts of each protocol that serves chats. */
 export const PARTS = {
@@ -18,16 +20,17 @@ export const PARTS = {
   openrouter: OPENAI_CHAT,
   anthropic: ANTHROPIC_CHAT,
   responses: RESPONSES_CHAT,
+  gemini: GEMINI_CHAT,
 }
 /** The protocols that serve chats. */
 export type Protocol = keyof typeof PARTS
 const account = newId('account')
 
 /** What a client of a dialect asks at an upstream of a protocol. */
-export function ask(dialect: Dialect, fields: Fields, protocol: Protocol, route = 'a') {
+export function ask(dialect: Dialect, fields: Fields, protocol: Protocol, route = 'a', changes: RouteChanges = {}) {
   const request = { messages: [], max_tokens: 100, ...fields } as ChatRequest
   const seal = sealFor('a secret of at least thirty-two characters', { accountId: account, route })
-  const context = { ...contextOf(routeTo(protocol, 'http://x.test')), dialect, seal }
+  const context = { ...contextOf(routeTo(protocol, 'http://x.test', changes)), dialect, seal }
   const { body, translation } = asked(PARTS[protocol], request, context, true)
   return {
     body,

@@ -56,6 +56,7 @@ export const catalogue: Texts['catalogue'] = {
     openai: 'openai（及兼容的服务）',
     anthropic: 'anthropic',
     responses: 'responses（OpenAI）',
+    gemini: 'gemini（Google）',
     fal: 'fal',
     replicate: 'replicate',
     openrouter: 'openrouter',

@@ -56,6 +56,7 @@ export const catalogue = {
     openai: 'openai (and compatible servers)',
     anthropic: 'anthropic',
     responses: 'responses (OpenAI)',
+    gemini: 'gemini (Google)',
     fal: 'fal',
     replicate: 'replicate',
     openrouter: 'openrouter',

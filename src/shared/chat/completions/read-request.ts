@@ -3,7 +3,7 @@ import { asFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import type { ChatMessage, ChatRequest } from '../../requests/requests.ts'
 import type { Block, CanonicalChat, Reasoning, Tool, ToolCall, ToolChoice, Turn } from '../canonical.ts'
-import { formatOf, markOf, proofOf, samplingOf, verbosityOf } from '../canonical.ts'
+import { CALL_SIGNATURE, formatOf, markOf, proofOf, samplingOf, verbosityOf } from '../canonical.ts'
 import { fileBlocks } from '../documents.ts'
 
 /** A valid request in its canonical form. */
@@ -77,7 +77,8 @@ function turnOf(message: ChatMessage, index: number, answered: string): Turn {
       return { role: 'system', blocks: blocksOf(message.content, at) }
     case 'assistant': {
       const calls = [...callsOf(message, index), ...legacyCallOf(message, index)]
-      return { role: 'assistant', blocks: [...thoughtsOf(message), ...wordsOf(message, at), ...calls] }
+      const thoughts = [...thoughtsOf(message), ...signaturesOf(message, index)]
+      return { role: 'assistant', blocks: [...thoughts, ...wordsOf(message, at), ...calls] }
     }
     case 'tool':
     case 'function':
@@ -142,6 +143,14 @@ function thoughtsOf({ reasoning_details: details, reasoning_content: content, re
   const text = [content, reasoning].find(isText)
   return detailed.length > 0 || text === undefined ? detailed : [{ kind: 'reasoning', text }]
 }
+
+/** What Gemini wants back with its calls. */
+const signaturesOf = ({ tool_calls: calls }: ChatMessage, index: number): Reasoning[] =>
+  listOf(calls).flatMap(({ id, extra_content: extra }, at) => {
+    const { thought_signature: sealed } = asFields(asFields(extra).google)
+    if (!isText(sealed)) return []
+    return [{ kind: 'reasoning', text: '', sealed, format: CALL_SIGNATURE, id: isText(id) ? id : callId(index, at) }]
+  })
 
 const callsOf = ({ tool_calls: calls }: ChatMessage, index: number): ToolCall[] =>
   listOf(calls).map((call, at) => {

@@ -1,5 +1,6 @@
 /** From the events of an answer to chunks of OpenAI's kind. */
 import type { Fields } from '../../platform/fields.ts'
+import { CALL_SIGNATURE } from '../canonical.ts'
 import type { AnswerEncoder, AnswerEvent, BlockStart, EndReason } from '../events.ts'
 
 /** OpenAI's finish_reason. */
@@ -14,7 +15,7 @@ export const FINISH: Readonly<Record<EndReason, string>> = {
 }
 
 /** A call that has begun: its number among the calls, and what its first chunk has besides its arguments. */
-type Call = { index: number; begin: Fields | null; isCustom: boolean }
+type Call = { index: number; begin: { id: string; name: string } | null; isCustom: boolean }
 
 /** The chunks of one answer. Thoughts are in them twice: to be read, and to be sent back as they are. */
 export class ChunkEncoder implements AnswerEncoder {
@@ -25,6 +26,8 @@ export class ChunkEncoder implements AnswerEncoder {
   private readonly kinds = new Map<number, BlockStart['kind']>()
   private readonly formats = new Map<number, string | undefined>()
   private readonly calls = new Map<number, Call>()
+  /** What Gemini wants back with calls, by their ids. */
+  private readonly signatures = new Map<string, string>()
   private readonly isLegacy: boolean
 
   /** @param isLegacy whether its client reads the `function_call` of older clients */
@@ -62,6 +65,10 @@ export class ChunkEncoder implements AnswerEncoder {
     this.formats.set(block, event.format)
     if (event.sealed === undefined) return []
     const { sealed: data, format, id } = event
+    if (format === CALL_SIGNATURE) {
+      this.signatures.set(id ?? '', data)
+      return []
+    }
     const sealed = { type: 'reasoning.encrypted', data, format, ...(id !== undefined && { id }), index: block }
     return [this.chunk({ reasoning_details: [sealed] })]
   }
@@ -115,7 +122,14 @@ export class ChunkEncoder implements AnswerEncoder {
     const [type, field] = call.isCustom ? (['custom', 'input'] as const) : (['function', 'arguments'] as const)
     if (!begin) return { index, [type]: { [field]: text } }
     call.begin = null
-    return { index, id: begin.id, type, [type]: { name: begin.name, [field]: text } }
+    const signature = this.signatures.get(begin.id)
+    return {
+      index,
+      id: begin.id,
+      type,
+      [type]: { name: begin.name, [field]: text },
+      ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
+    }
   }
 
   /** A chunk with this delta; the first one also has the role. */

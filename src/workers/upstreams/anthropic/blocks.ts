@@ -72,7 +72,7 @@ const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/gi
  * The arguments of a call; of those that were cut off what is complete, and of no object none. A number that would be
  * longer than it was paid for (`1e20` has 21 digits), or would lose digits, is a text.
  */
-function inputOf(args: string): Fields {
+export function inputOf(args: string): Fields {
   const paid = args.replace(TEXT_OR_NUMBER, (one) => (one.startsWith('"') || isExact(one) ? one : `"${one}"`))
   return readCut(paid)
 }

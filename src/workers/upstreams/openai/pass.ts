@@ -2,6 +2,7 @@
 import { OPENAI } from '../../../shared/chat/completions/carries.ts'
 import { withImages } from '../../../shared/chat/completions/parts.ts'
 import { typedPicture } from '../../../shared/chat/picture-types.ts'
+import { isSealed } from '../../../shared/chat/seal.ts'
 import { asFields, isText, listOf } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import type { ChatMessage } from '../../../shared/requests/requests.ts'
@@ -32,7 +33,7 @@ export function corrected(fields: Fields, names: ShortNames): Fields {
 
 function sentMessages(messages: readonly ChatMessage[], names: ShortNames): ChatMessage[] {
   const ids = new CallIds(OPENAI)
-  return messages.map((message) => {
+  return messages.map(withoutSealed).map((message) => {
     const { role, tool_calls: calls, tool_call_id: id, function_call: called } = message
     return {
       ...withImages(message, (url) => (typeof url === 'string' ? typedPicture(url) : url)),
@@ -47,6 +48,22 @@ function sentMessages(messages: readonly ChatMessage[], names: ShortNames): Chat
       ...(role === 'function' && { name: names.sentTool(message).name }),
     }
   })
+}
+
+/** A message without what only another route may read again: what it has sealed of its model's thoughts. */
+function withoutSealed(message: ChatMessage): ChatMessage {
+  const { reasoning_details: details, tool_calls: calls } = message
+  const kept = listOf(details).filter(({ data }) => !isSealed(String(data)))
+  return {
+    ...message,
+    ...(Array.isArray(details) && { reasoning_details: kept.length > 0 ? kept : undefined }),
+    ...(Array.isArray(calls) && {
+      tool_calls: listOf(calls).map(({ extra_content: extra, ...call }) => {
+        const { thought_signature: signature } = asFields(asFields(extra).google)
+        return extra === undefined || isSealed(String(signature)) ? call : { ...call, extra_content: extra }
+      }),
+    }),
+  }
 }
 
 function sentTool(tool: Fields, names: ShortNames): Fields {
