@@ -5,7 +5,6 @@
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import { OF_IMPORTS } from './import-invariants.ts'
-import { OF_USAGE } from './usage-invariants.ts'
 import { KEPT_FROM, OF_USAGE, UNCOLLECTED } from './usage-invariants.ts'
 
 /** One row that breaks an invariant. */
