@@ -127,7 +127,8 @@ export async function serveConsole(web: string): Promise<string> {
   const proxy = Object.fromEntries(SERVED_BY_WEB.map((path) => [path, web]))
   const server = await createServer({ ...common, mode: 'development', server: { host: '127.0.0.1', proxy } })
   await server.listen()
-  return server.resolvedUrls?.local[0] ?? ''
+  // By the name in BASE_URL: browsers send the cookie of a sign-in at a provider to one host, at any port.
+  return (server.resolvedUrls?.local[0] ?? '').replace('127.0.0.1', 'localhost')
 }
 
 /** The policy allows neither inline scripts (`modulePreload.polyfill`) nor `data:` URIs (inlined assets). */

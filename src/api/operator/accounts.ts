@@ -209,6 +209,7 @@ export const activateAccount = endpoint({
 /** Puts an account into a group. */
 export const regroupAccount = endpoint({
   ...accountPath,
+  auth: provenOperator,
   views: 'recorded',
   method: 'put',
   path: '/api/operator/accounts/:id/group',

@@ -3,7 +3,7 @@ import { COMMANDS } from '../../../src/admin/commands.ts'
 import type { UserId } from '../../../src/shared/platform/ids.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { PASSWORD, aPerson } from '../../support/console.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
 import { addApp } from './support/app.ts'
 import { addPasskey } from './support/authenticator.ts'
 import type { Who } from './support/provider.ts'
@@ -17,16 +17,13 @@ type Due = 'session' | 'second step' | 'nothing'
 describe('every entry point, for every second factor', () => {
   const at = atProviders()
   const { newBrowser, asker, mailedToken } = at
-  let web: TestConsole
-  before(() => {
-    web = at.web()
-  })
-
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    at.web().post(path, body, undefined, headers)
   const login = ({ email }: Person, headers: Record<string, string> = {}) =>
-    web.post('/api/auth/login', { email, password: PASSWORD }, undefined, headers)
+    post('/api/auth/login', { email, password: PASSWORD }, headers)
   const reset = async ({ email }: Person) => {
-    await web.post('/api/email/forgot', { email })
-    return web.post('/api/email/reset', { token: await mailedToken(email, 'reset'), password: PASSWORD })
+    await post('/api/email/forgot', { email })
+    return post('/api/email/reset', { token: await mailedToken(email, 'reset'), password: PASSWORD })
   }
   /** A browser that has come back from a provider as somebody who is not connected yet. */
   const first = async ({ email }: Person, more: Who, provider = 'local') => {
@@ -47,19 +44,19 @@ describe('every entry point, for every second factor', () => {
   }
   const connected = async ({ email }: Person, more: Who, provider?: string) => {
     const subject = crypto.randomUUID()
-    const { id } = await web.db('users').where({ email }).first<{ id: UserId }>('id')
+    const { id } = await at.web().db('users').where({ email }).first<{ id: UserId }>('id')
     const issuer = new URL(at.issuer()).href
-    await web.db('identities').insert({ id: crypto.randomUUID(), user_id: id, issuer, subject })
+    await at.web().db('identities').insert({ id: crypto.randomUUID(), user_id: id, issuer, subject })
     return newBrowser().through({ subject, ...more }, provider)
   }
   const byLink = async ({ email }: Person) => {
     const command = COMMANDS.find(({ usage }) => usage.startsWith('login-link'))!
-    const { link } = (await command.run(web.db, [email], {})).json as { link: string }
-    return web.post('/api/auth/sign-in/mail', { token: new URL(link).hash.slice('#token='.length) })
+    const { link } = (await command.run(at.web().db, [email], {})).json as { link: string }
+    return post('/api/auth/sign-in/mail', { token: new URL(link).hash.slice('#token='.length) })
   }
   const byPasskey = async (device: Device) => {
-    const { options } = (await web.post('/api/auth/passkey/options', {})).json
-    return web.post('/api/auth/passkey', { response: device.use(options as { challenge: string }) })
+    const { options } = (await post('/api/auth/passkey/options', {})).json
+    return post('/api/auth/passkey', { response: device.use(options as { challenge: string }) })
   }
 
   type Entry = [string, Due, (person: Guarded) => Promise<Reply> | null]
@@ -67,7 +64,7 @@ describe('every entry point, for every second factor', () => {
     [
       'a verification link',
       'nothing',
-      async ({ email }) => web.post('/api/email/verify', { token: await mailedToken(email, 'verification') }),
+      async ({ email }) => post('/api/email/verify', { token: await mailedToken(email, 'verification') }),
     ],
     ['a password', 'second step', (person) => login(person)],
     ['a password from elsewhere', 'second step', (person) => login(person, { 'x-forwarded-for': '10.78.0.1' })],
@@ -81,7 +78,7 @@ describe('every entry point, for every second factor', () => {
     ['a connected account of a trusted provider', 'session', (person) => connected(person, {}, 'trusted')],
     ['a link of an operator', 'second step', byLink],
     ['a passkey alone', 'session', ({ device }) => (device ? byPasskey(device) : null)],
-    ['a registration again', 'nothing', ({ email }) => web.post('/api/auth/register', { email, password: PASSWORD })],
+    ['a registration again', 'nothing', ({ email }) => post('/api/auth/register', { email, password: PASSWORD })],
     ['a reset link', 'nothing', reset],
     ['a password after a reset', 'second step', async (person) => reset(person).then(() => login(person))],
   ]
@@ -94,7 +91,7 @@ describe('every entry point, for every second factor', () => {
 
   for (const [factor, asked, add] of FACTORS)
     it(`opens no session without what is required (ovumcy PR 705): ${factor}`, async () => {
-      const person: Guarded = await aPerson(web)
+      const person: Guarded = await aPerson(at.web())
       person.device = (await add(asker(person.token))) ?? undefined
       for (const [entry, due, go] of ENTRIES) {
         const reply = await go(person)

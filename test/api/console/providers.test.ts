@@ -150,7 +150,7 @@ describe('signing in at a provider', () => {
     }
   })
 
-  it('takes everything from whoever registered an address without verifying it (pre-hijacking)', async () => {
+  it('takes everything from somebody who registered an address without verifying it (pre-hijacking)', async () => {
     const attacker = await aPerson(web)
     const me = asker(attacker.token)
     const key = (await me('POST', '/api/keys', { name: 'x' })).json

@@ -270,6 +270,7 @@ describe('a second factor that is required', () => {
       ['POST', `/api/operator/accounts/${id}/grants`, { amount: 1, origin: 'bonus' }],
       ['POST', `/api/operator/accounts/${id}/deductions`, { amount: 1, note: 'x' }],
       ['POST', `/api/operator/accounts/${id}/forgive-debt`, {}],
+      ['PUT', `/api/operator/accounts/${id}/group`, { group: null }],
       ['POST', '/api/operator/codes', { credits: 1, uses: 1 }],
       ['POST', '/api/operator/catalogue', { catalogue: {}, expect: 1 }],
       ['POST', '/api/operator/catalogue/versions/1/rollback', { expect: 1 }],

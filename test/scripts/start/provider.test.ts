@@ -13,9 +13,7 @@ describe('the local provider of npm run dev', () => {
     try {
       const browser = aBrowser(web.url)
       const begun = await browser.ask('GET', '/api/auth/sign-in/local')
-      expect(begun.headers.get('set-cookie')).to.match(
-        /^tollgate-sign-in=[\w-]{43}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
-      )
+      expect(begun.headers.get('set-cookie')).to.match(/^tollgate-sign-in=[\w-]{43}; .*; HttpOnly; SameSite=Lax$/)
       const email = anEmail()
       await browser.back(await signInThere(begun.headers.get('location')!, { email, verified: true }))
       expect((await browser.finish()).json.user).to.include({ email, emailVerified: true })

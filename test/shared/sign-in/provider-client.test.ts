@@ -16,6 +16,9 @@ function signed(claims: object, { privateKey }: typeof key): string {
   return `${text}.${createSign('RSA-SHA256').update(text).sign(privateKey, 'base64url')}`
 }
 
+const HOW = { id: 'one', label: 'One', github: null, clientId: 'tollgate', clientSecret: 'x', scopes: ['openid'] }
+const RULES = { register: 'open', domains: null, hasSecondFactor: false } as const
+
 /** How a provider answers: the claims that differ, who signs them, and what it does at one of its addresses. */
 type Odd = Record<string, (response: ServerResponse) => void>
 type Manner = { claims?: object; signer?: typeof key; odd?: Odd; since?: Date }
@@ -52,12 +55,9 @@ describe('a provider that is asked', () => {
   /** Whom the provider has signed in, or the code of the refusal. */
   async function ask(how: Manner): Promise<Claims | string> {
     manner = how
-    const client = createProviderClients({ APP_SECRET: 'x'.repeat(32), BASE_URL: 'https://gate.example' }, [
-      {
-        ...{ id: 'one', label: 'One', issuer: `${issuer}/`, github: null, clientId: 'tollgate', clientSecret: 'x' },
-        ...{ scopes: ['openid'], register: 'open', domains: null, hasSecondFactor: false },
-      },
-    ]).get('one')!
+    const provider = { ...HOW, ...RULES, issuer: `${issuer}/` }
+    const config = { APP_SECRET: 'x'.repeat(32), BASE_URL: 'https://gate.example' }
+    const client = createProviderClients(config, [provider]).get('one')!
     try {
       nonce = (await client.addressFor('state')).searchParams.get('nonce')
       return await client.claimsOf('code=x&state=state', 'state', how.since ?? null)

@@ -17,6 +17,7 @@ import { Action, Empty, ErrorMessage, Loading, Time } from '../../parts/basics.t
 import { Confirm, Dialog } from '../../parts/dialogs.tsx'
 import { Field, PasswordField, useSubmit } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
+import { useHasPassword } from '../../parts/own-password.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
@@ -165,15 +166,16 @@ const Note = ({ value, put }: { value: string; put: (value: string) => void }) =
   <Field label={t.accounts.note} value={value} maxLength={500} onInput={(event) => put(event.currentTarget.value)} />
 )
 
-const OwnPassword = ({ value, put }: { value: string; put: (value: string) => void }) => (
-  <PasswordField
-    label={t.entrance.yourPassword}
-    autoComplete="current-password"
-    hint={words.passwordHint}
-    value={value}
-    onInput={(event) => put(event.currentTarget.value)}
-  />
-)
+const OwnPassword = ({ value, put }: { value: string; put: (value: string) => void }) =>
+  useHasPassword() ? (
+    <PasswordField
+      label={t.entrance.yourPassword}
+      autoComplete="current-password"
+      hint={words.passwordHint}
+      value={value}
+      onInput={(event) => put(event.currentTarget.value)}
+    />
+  ) : null
 
 /** The form of the prices, and the text next to it: what is typed in one appears in the other. */
 function Sides({ text, edit }: { text: string; edit: (text: string) => void }) {
