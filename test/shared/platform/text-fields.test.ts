@@ -6,10 +6,8 @@ describe('a name that others see', () => {
 
   it('has no address, however it is spelled', () => {
     const addresses = ['https://evil.example/x', 'evil.example', 'see www.evil.example now', 'EVIL.COM', 'ab.co.uk']
-    const disguised = [
-      ...'ｅｖｉｌ．ｃｏｍ evil。com пример.рф xn--e1afmkfd.xn--p1ai 1.2.3.4 http:/evil //evil/x'.split(' '),
-    ]
-    for (const name of [...addresses, ...disguised, 'a@b', 'mailto:ada', 'tel:123', '[x](hxxp://y)', 'evil․com']) {
+    const disguised = 'ｅｖｉｌ．ｃｏｍ evil。com пример.рф xn--e1afmkfd.xn--p1ai 1.2.3.4 http:/evil //evil/x evil․com'
+    for (const name of [...addresses, ...disguised.split(' '), 'a@b', 'mailto:ada', 'tel:123', '[x](hxxp://y)']) {
       expect(isTaken(name), name).to.equal(false)
     }
   })
