@@ -21,7 +21,7 @@ const dropParts = (db: Db, named: string) =>
 /** Leaves the months that are empty out of plans, where Postgres may read them whole. */
 export const dropComingMonths = (db: Db) => dropParts(db, '^(calls|call_results|ledger_entries)_[0-9]{4}_[0-9]{2}$')
 
-/** Gives a database without calls and ledger entries partitions of the last `months` months, and of the next `ahead`. */
+/** Gives a database without calls and entries partitions of the last `months` months, and of the next `ahead`. */
 export async function splitIntoMonths(db: Db, months: number, ahead = 3): Promise<void> {
   await dropParts(db, '')
   await db.raw(`SELECT make_months(now() - :months::integer * interval '1 month', :months::integer + :ahead)`, {
