@@ -144,7 +144,9 @@ describe('the months of calls, results and ledger', () => {
     // As if it had died after detaching the calls.
     await db.raw('ALTER TABLE calls DETACH PARTITION ?? CONCURRENTLY', [old])
     await expectBooksToBalance(db)
-    await Promise.all([dropOldMonths(db, 30), opened(calls, account, 5)])
+    // Several at once, as when a lease was taken over: some fail over what others have done.
+    await Promise.allSettled([dropOldMonths(db, 30), dropOldMonths(db, 30), dropOldMonths(db, 30)])
+    await opened(calls, account, 5)
     await dropOldMonths(db, 30)
 
     expect(await monthsOfCalls(db)).to.not.include(old)

@@ -9,6 +9,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { untilItWaits } from '../../support/lock-waits.ts'
 import { aRefusal, aResult, callIdAt, opened, spent, verbs } from '../calls/opening.ts'
 
 const FIGURES = ['calls', 'failed', 'refused', 'credits']
@@ -87,9 +88,46 @@ describe('the hours of usage', () => {
     expect(await folded()).to.deep.equal({ calls: 1, failed: 0, refused: 0, credits: 40 })
   })
 
+  const refusal = () => aRefusal(account, { model: 'any text' })
+
+  it('miss nothing and have nothing twice, wherever the session that folds is killed', async () => {
+    const [calls, record] = [verbs(db), createRefusals(db)]
+    await spent(calls, account, 5)
+    await record(refusal())
+    await foldAll()
+    const before = await folded()
+    await spent(calls, account, 6)
+    const refused = await record(refusal())
+    const fresh = db('calls').where({ account_id: account.id }).whereRaw(`finished_at > now() - interval '2.1 seconds'`)
+    await until('the margin has passed', async () => (await fresh.clone().first('id')) === undefined)
+    const places = [
+      db('usage_watermark'),
+      db('usage_hours').where({ account_id: account.id, modality: 'image' }),
+      db('usage_hours').where({ account_id: account.id, modality: 'chat' }),
+      db('calls').where({ id: refused }),
+    ]
+    for (const place of places) {
+      await db.transaction(async (trx) => {
+        await place.transacting(trx).forUpdate().select('*')
+        const killed = foldUsage(db).then(
+          () => 'folded',
+          () => 'killed',
+        )
+        await untilItWaits(db, '%fold_usage%')
+        await db.raw(`
+          SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%fold_usage%'`)
+        expect(await killed).to.equal('killed')
+      })
+      expect(await folded()).to.deep.equal(before)
+      await expectBooksToBalance(db)
+    }
+    await foldAll()
+    expect(await folded()).to.deep.equal({ ...before, calls: 2, refused: 2, credits: 11 })
+  })
+
   it('have refusals that join a folded record, without the text of their models', async () => {
     const record = createRefusals(db)
-    const refusal = () => aRefusal(account, { model: 'any text' })
     await Promise.all([record(refusal()), record(refusal())])
     await foldAll()
     await record(refusal())
