@@ -7,7 +7,7 @@ import { runTool } from '../tools.ts'
 /** What stays outside a bundle: drivers of other databases, which knex may ask for, native code, and late imports. */
 const OUTSIDE = 'mysql mysql2 mariadb oracledb sqlite3 better-sqlite3 tedious pg-query-stream pg-native'
   .split(' ')
-  .concat('msgpackr-extract', 'argon2', '@aws-sdk')
+  .concat('msgpackr-extract', 'argon2', '@node-rs', '@aws-sdk')
 
 const PROGRAMS = {
   web: 'dist/src/api/main.js',
