@@ -20,7 +20,7 @@ const TURN_MS = 50_000
 const run = promisify(execFile)
 
 /** Models by the protocol of their upstream. */
-const MODELS = ['openai', 'anthropic', 'responses'] as const
+const MODELS = ['openai', 'anthropic', 'responses', 'gemini'] as const
 
 type Answer = {
   text?: string
@@ -56,6 +56,7 @@ describe("Google's clients", () => {
         openai: { ...sandbox, protocol: 'openai', baseUrl },
         anthropic: { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') },
         responses: { ...sandbox, protocol: 'responses', baseUrl },
+        gemini: { ...sandbox, protocol: 'gemini', baseUrl: baseUrl.replace('/v1', '/gemini') },
       })
       const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
       for (const id of MODELS)
