@@ -42,7 +42,7 @@ export async function generate(exchange: Exchange, asksForStream: boolean): Prom
     ...made,
     exchange,
     head: { modelVersion: model, responseId: state.ids.next('response') },
-    usage: tokens && usageOf(tokens, made.tokens.reasoning),
+    usage: tokens && usageOf(tokens, steering.usage ? 0 : made.tokens.reasoning),
   }
   if (!isStreamed(asksForStream, steering.quirk)) return send(exchange, wholeOf(reply))
   // Without `alt=sse` a stream is a list.

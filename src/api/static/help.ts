@@ -15,6 +15,7 @@ const GUIDES = {
     'api/chats': 'Chat completions',
     'api/messages': 'Messages, the API of Anthropic',
     'api/responses': 'Responses, the API of OpenAI',
+    'api/gemini': 'Gemini, the API of Google',
     'api/images': 'Images',
     'api/videos': 'Videos',
     'api/audio': 'Speech and transcriptions',

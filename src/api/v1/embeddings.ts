@@ -74,6 +74,7 @@ function parse(body: JsonObject, model: EmbeddingModel, headers: IncomingHttpHea
     ...(dimensions !== undefined && { dimensions }),
     ...(user !== undefined && { user }),
   }
+  requireTexts(request, model)
   requireDimensions(request, model)
   requireRoom(request, model)
   const estimate = { input: heldTokens(asked), output: 0 }
@@ -82,6 +83,13 @@ function parse(body: JsonObject, model: EmbeddingModel, headers: IncomingHttpHea
 
 const refusal = (param: string, fault: string): ApiError =>
   new ApiError('invalid_request', { param, message: `${param}: ${fault}` })
+
+/** Tokens are those of one vendor's models: Gemini's read texts alone. */
+function requireTexts({ input: asked }: EmbeddingRequest, { routes }: EmbeddingModel): void {
+  const isOfTexts = routes.length > 0 && routes.every(({ upstream }) => upstream.protocol === 'gemini')
+  if (isOfTexts && partsOf(asked).some((part) => typeof part !== 'string'))
+    throw refusal('input', 'this model takes texts, and no tokens.')
+}
 
 /** Vectors of another length than was asked for would spoil an index without a word. */
 function requireDimensions({ dimensions }: EmbeddingRequest, model: EmbeddingModel): void {

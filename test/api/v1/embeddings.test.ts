@@ -11,10 +11,13 @@ type Data = { index: number; embedding: number[] }[]
 
 // What is refused: small-call-fields.test.ts; the order and the form of vectors: test/workers/upstreams.
 describe('POST /v1/embeddings', () => {
-  const gateway = useGateway({ LONG_CALL_AFTER_SECONDS: '1', LONG_CALL_REPLY: 'accepted' }, ({ models }) => {
+  const gateway = useGateway({ LONG_CALL_AFTER_SECONDS: '1', LONG_CALL_REPLY: 'accepted' }, ({ models, upstreams }) => {
     const model = models.find(({ id }) => id === 'sandbox-embedding')!
     const numbers = { upstream: 'sandbox', model: 'embedding-numbers', drop: ['encoding_format'] }
     models.push({ ...model, id: 'numbers', upstreams: [numbers] })
+    const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
+    upstreams.gemini = { ...sandbox, protocol: 'gemini', baseUrl: baseUrl.replace('/v1', '/gemini') }
+    models.push({ ...model, id: 'gemini', upstreams: [{ upstream: 'gemini', model: 'gemini-embedding' }] })
   })
   const account = useAccount(gateway, FUNDS)
 
@@ -26,7 +29,12 @@ describe('POST /v1/embeddings', () => {
   const numbersOf = (base64: string): number[] =>
     Array.from(new Float32Array(new Uint8Array(Buffer.from(base64, 'base64')).buffer))
 
-  for (const model of ['sandbox-embedding', 'numbers'])
+  it('are refused of tokens where a model reads texts alone', async () => {
+    const reply = await embed([[1, 2]], { model: 'gemini' })
+    expect([reply.status, reply.json.error.param]).to.deep.equal([400, 'input'])
+  })
+
+  for (const model of ['sandbox-embedding', 'numbers', 'gemini'])
     it(`writes vectors as numbers unless base64 is asked for, the same ones (${model})`, async () => {
       const input = [prompted(), prompted(), prompted()]
       const numbers = await embed(input, { model })

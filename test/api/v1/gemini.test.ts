@@ -34,10 +34,13 @@ describe("a chat in the dialect of Gemini's API", () => {
         const generationConfig = { maxOutputTokens: 500 }
         const reply = await ask(model, 'generateContent', { ...said(prompted('[answer Good day]')), generationConfig })
         const { candidates, modelVersion, responseId, usageMetadata: usage } = reply.json
-        expect(candidates, reply.text).to.deep.equal([
-          { content: { parts: [{ text: 'Good day' }], role: 'model' }, finishReason: 'STOP', index: 0 },
-        ])
-        expect([modelVersion, responseId]).to.deep.equal([model, reply.headers.get('x-call-id')])
+        expect(wordsIn([reply.json]), reply.text).to.equal('Good day')
+        expect(candidates[0]).to.deep.nested.include({ 'content.role': 'model', finishReason: 'STOP', index: 0 })
+        expect(modelVersion).to.equal(model)
+        // An upstream of the same dialect has named its answer.
+        expect(responseId).to.match(
+          model === 'gemini' ? /^response_/ : new RegExp(`^${reply.headers.get('x-call-id')}$`),
+        )
         const output = usage.candidatesTokenCount + (usage.thoughtsTokenCount ?? 0)
         expect(usage.credits).to.equal(usage.promptTokenCount + 3 * output)
         expect(usage.totalTokenCount).to.equal(usage.promptTokenCount + output)

@@ -40,6 +40,12 @@ const INFO = 'type.googleapis.com/google.rpc.ErrorInfo'
 /** What says when to try again. */
 const RETRY = 'type.googleapis.com/google.rpc.RetryInfo'
 
+/** Gemini CLI gives up on what it is to wait for so long, and sends everything else again, in seconds. */
+const A_DAY = 86_400
+
+/** What no waiting helps against. */
+const SPENT: ReadonlySet<ErrorCode> = new Set(['insufficient_credits', 'key_budget_exceeded', 'member_budget_exceeded'])
+
 /** The body of an error: our own code is the reason among its details. */
 function bodyOf({ code, message, param, resetsAt, retryAfterSeconds }: ShownError): object {
   const status = statusOf(code)
@@ -50,7 +56,8 @@ function bodyOf({ code, message, param, resetsAt, retryAfterSeconds }: ShownErro
     domain: 'tollgate',
     ...(Object.keys(metadata).length > 0 && { metadata }),
   }
-  const retry = retryAfterSeconds ? [{ '@type': RETRY, retryDelay: `${retryAfterSeconds}s` }] : []
+  const seconds = retryAfterSeconds ?? (SPENT.has(code) ? A_DAY : null)
+  const retry = seconds === null ? [] : [{ '@type': RETRY, retryDelay: `${seconds}s` }]
   return { error: { code: status, message, status: nameOf(status), details: [info, ...retry] } }
 }
 

@@ -10,6 +10,9 @@ import { hostedIn } from './fields.ts'
 import { functionsOf, isPicture, mimeTypeOf } from './parts.ts'
 import { jsonSchemaOf } from './schemas.ts'
 
+/** The topK of Google's models where none is asked for: Gemini CLI sends it, and others are not asked for it. */
+const USUAL_TOP_K = 64
+
 /** A valid request in its canonical form. @param open opens what was sealed for the route that is asked */
 export function canonicalGemini(request: ChatRequest, open: Open): CanonicalChat {
   const { contents, systemInstruction, toolConfig, generationConfig, max_tokens: maxTokens } = request
@@ -29,7 +32,7 @@ export function canonicalGemini(request: ChatRequest, open: Open): CanonicalChat
     tools: allowedTools(functionsOf(request).map(toolOf), choice),
     ...(toolChoice !== undefined && { toolChoice }),
     stop: Array.isArray(stops) ? stops.filter(isText) : [],
-    sampling: samplingOf({ temperature, top_p: topP, top_k: topK }),
+    sampling: samplingOf({ temperature, top_p: topP, top_k: topK === USUAL_TOP_K ? undefined : topK }),
     ...formatOf(config),
     ...effortOf(asFields(config.thinkingConfig)),
     further: furtherOf(request, config),

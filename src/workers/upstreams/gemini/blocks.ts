@@ -7,7 +7,8 @@ import { asFields, isText } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { UpstreamError } from '../adapter.ts'
 import { inputOf } from '../anthropic/blocks.ts'
-import { TEXT_SIGNATURE, needsSignatures, openedSignature, SKIPPED } from './signatures.ts'
+import { sentName } from './names.ts'
+import { needsSignatures, openedSignature, SKIPPED } from './signatures.ts'
 import type { Signing } from './signatures.ts'
 
 /** Turns of a user or a model as contents: neighbours of one side are one content. */
@@ -16,7 +17,7 @@ export function contentsOf(turns: readonly Turn[], signing: Signing): Fields[] {
   const contents: { role: string; parts: Fields[] }[] = []
   for (const { role, blocks } of turns) {
     if (role === 'system') continue
-    for (const block of blocks) if (block.kind === 'tool_call') names.set(block.id, block.name)
+    for (const block of blocks) if (block.kind === 'tool_call') names.set(block.id, sentName(block.name))
     const parts = role === 'assistant' ? modelParts(blocks, signing) : blocks.flatMap((block) => partsOf(block, names))
     if (parts.length === 0) continue
     const side = role === 'assistant' ? 'model' : 'user'
@@ -83,34 +84,26 @@ function resultParts({ callId, blocks, isError }: ToolResult, names: ReadonlyMap
 }
 
 /**
- * What a model said. Its signatures go back in the parts that they came in; where a conversation began elsewhere, the
- * first of the calls that were made at once has Google's own word for none.
+ * What a model said. Its signatures go back with their calls; where a conversation began elsewhere, the first of those
+ * that were made at once has Google's own word for none.
  */
 function modelParts(blocks: readonly Block[], signing: Signing): Fields[] {
-  const signatures = new Map<string | undefined, string>()
-  for (const block of blocks) {
-    const signature = block.kind === 'reasoning' ? openedSignature(block, signing) : null
-    if (signature !== null && block.kind === 'reasoning' && block.format === CALL_SIGNATURE)
-      signatures.set(block.id, signature)
-  }
+  const signatures = new Map(
+    blocks.flatMap((block) =>
+      block.kind === 'reasoning' && block.format === CALL_SIGNATURE
+        ? [[block.id, openedSignature(block, signing)] as const]
+        : [],
+    ),
+  )
   const first = blocks.find(({ kind }) => kind === 'tool_call')
   return blocks.flatMap((block): Fields[] => {
-    switch (block.kind) {
-      case 'tool_call': {
-        const none = block === first && needsSignatures(signing.model) ? SKIPPED : undefined
-        return [callPart(block, signatures.get(block.id) ?? none)]
-      }
-      case 'reasoning': {
-        const signature = block.format === TEXT_SIGNATURE ? openedSignature(block, signing) : null
-        return signature === null ? [] : [{ text: '', thoughtSignature: signature }]
-      }
-      default:
-        return textOf(block)
-    }
+    if (block.kind !== 'tool_call') return textOf(block)
+    const none = block === first && needsSignatures(signing.model) ? SKIPPED : undefined
+    return [callPart(block, signatures.get(block.id) ?? none)]
   })
 }
 
 const callPart = ({ id, name, args }: ToolCall, signature: string | undefined): Fields => ({
-  functionCall: { id, name, args: inputOf(args) },
+  functionCall: { id, name: sentName(name), args: inputOf(args) },
   ...(signature !== undefined && { thoughtSignature: signature }),
 })

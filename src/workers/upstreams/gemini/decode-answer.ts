@@ -13,7 +13,8 @@ import { malformedAnswer } from '../failures.ts'
 import type { Ending } from '../translation.ts'
 import { CompletingDecoder } from '../translation.ts'
 import { largerUsage } from '../usage.ts'
-import { TEXT_SIGNATURE, sealedSignature } from './signatures.ts'
+import { askedName } from './names.ts'
+import { sealedSignature } from './signatures.ts'
 import { geminiUsage } from './usage.ts'
 
 const REASONS: Readonly<Record<string, EndReason>> = {
@@ -145,30 +146,19 @@ export class GeminiDecoder extends CompletingDecoder {
     if (Object.keys(part).length > 0) this.parts += 1
     if (isFields(called)) return this.call(called, signature)
     const words = isText(text) ? text : ''
-    const said =
-      thought === true
-        ? this.open.add('thought', { kind: 'reasoning' }, words)
-        : this.open.add('text', { kind: 'text' }, words)
-    return [...said, ...this.signed(signature)]
+    // The signature behind a text is left out: no other dialect has a place for it, and no model insists on it.
+    return thought === true
+      ? this.open.add('thought', { kind: 'reasoning' }, words)
+      : this.open.add('text', { kind: 'text' }, words)
   }
 
   private call({ id, name, args }: Fields, signature: unknown): AnswerEvent[] {
     if (this.reading.isOneCall && !this.calls.isEmpty) return []
     const written = typeof args === 'string' ? args : JSON.stringify(args ?? {})
     const sealed = this.sealed(signature)
-    const piece = { index: this.count, id, function: { name, arguments: written } }
+    const piece = { index: this.count, id, function: { name: askedName(String(name)), arguments: written } }
     this.count += 1
     return this.calls.take([sealed ? { ...piece, extra_content: { google: { thought_signature: sealed } } } : piece])
-  }
-
-  /** The signature behind a text, as a thought of its own. */
-  private signed(signature: unknown): AnswerEvent[] {
-    const sealed = this.sealed(signature)
-    if (sealed === '') return []
-    return [
-      ...this.open.start('signature', { kind: 'reasoning', sealed, format: TEXT_SIGNATURE }),
-      ...this.open.close(),
-    ]
   }
 
   private sealed(signature: unknown): string {

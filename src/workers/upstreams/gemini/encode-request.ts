@@ -4,6 +4,7 @@ import { argumentsSchema } from '../../../shared/chat/schemas.ts'
 import { asFields } from '../../../shared/platform/fields.ts'
 import type { Fields } from '../../../shared/platform/fields.ts'
 import { contentsOf, systemParts } from './blocks.ts'
+import { sentName } from './names.ts'
 import type { Signing } from './signatures.ts'
 
 /** The body of a request. */
@@ -31,7 +32,7 @@ function conversationOf({ turns }: CanonicalChat, signing: Signing): Fields {
 }
 
 const declarationOf = ({ name, description, schema }: Tool): Fields => ({
-  name,
+  name: sentName(name),
   ...(description !== undefined && { description }),
   parametersJsonSchema: argumentsSchema(schema),
 })
@@ -41,7 +42,7 @@ const MODES = { auto: 'AUTO', none: 'NONE', required: 'ANY' } as const
 /** Whether tools may be called. Arguments follow their schemas where a call is required, or where that is asked for. */
 function callingOf({ tools, toolChoice: choice }: CanonicalChat): Fields | undefined {
   if (tools.length === 0) return undefined
-  if (typeof choice === 'object') return { mode: 'ANY', allowedFunctionNames: [choice.tool] }
+  if (typeof choice === 'object') return { mode: 'ANY', allowedFunctionNames: [sentName(choice.tool)] }
   const isFree = (choice ?? 'auto') === 'auto'
   if (isFree && tools.some(({ strict }) => strict === true)) return { mode: 'VALIDATED' }
   return choice && { mode: MODES[choice] }

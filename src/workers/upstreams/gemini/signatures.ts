@@ -7,9 +7,6 @@ import type { Route } from '../../../shared/catalogue/catalogue.ts'
 import type { Seal } from '../../../shared/chat/seal.ts'
 import { isText } from '../../../shared/platform/fields.ts'
 
-/** What OpenRouter calls the form of a Gemini's thoughts in `reasoning_details`: here the signature behind a text. */
-export const TEXT_SIGNATURE = 'google-gemini-v1'
-
 /** What stands for the signature of a call that no Gemini has made: Google's docs, "Thought signatures". */
 export const SKIPPED = 'skip_thought_signature_validator'
 

@@ -5,8 +5,8 @@ import type { Catalogue, Gateway } from '../../../../scripts/harness/harness.ts'
 
 export type Asked = OpenAI.Responses.ResponseCreateParamsNonStreaming
 
-/** Models whose upstreams speak the same dialect, Messages, and chat completions. */
-export const MODELS = ['native', 'claude', 'gpt']
+/** Models whose upstreams speak Responses, Messages, chat completions, and Gemini's API. */
+export const MODELS = ['native', 'claude', 'gpt', 'gemini']
 
 /** Adds them; `other` is another model of the native upstream, and those that are `-hasty` have 3 s. */
 export function addDialects({ upstreams, models }: Catalogue): void {
@@ -14,6 +14,7 @@ export function addDialects({ upstreams, models }: Catalogue): void {
   Object.assign(upstreams, {
     claude: { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') },
     native: { ...sandbox, protocol: 'responses', baseUrl },
+    gemini: { ...sandbox, protocol: 'gemini', baseUrl: baseUrl.replace('/v1', '/gemini') },
   })
   const pricing = { input: 1000, output: 3000, perTokens: 1000, minimum: 1 }
   const of = (id: string, upstream: string, more: object = {}) =>

@@ -69,6 +69,17 @@ describe('a request of the Gemini API', () => {
       expect(thinkingOf(model, effort), `${model} ${effort}`).to.deep.equal(config)
   })
 
+  it('has names of tools that begin with a letter, which come back as they were', async () => {
+    for (const name of ['look', '3d', '-', '_1', '__init', '_x']) {
+      const { body, answer } = ask('messages', { messages: [user('x')], tools: [{ name, input_schema: {} }] }, 'gemini')
+      const [sent] = listOf(listOf(body.tools)[0]!.functionDeclarations)
+      expect(sent!.name, name).to.match(/^[a-zA-Z_][\w-]*$/)
+      const parts = [{ functionCall: { name: sent!.name, args: {} } }]
+      const { content } = await answer({ candidates: [{ content: { parts }, finishReason: 'STOP' }] })
+      expect(listOf(content)[0], name).to.include({ type: 'tool_use', name })
+    }
+  })
+
   it('delivers one call alone where no more were asked for', async () => {
     const tools = [{ type: 'function', function: { name: 'look', parameters: {} } }]
     const asked = { messages: [user('x')], tools, parallel_tool_calls: false }

@@ -83,16 +83,17 @@ describe('the signatures of a Gemini', () => {
       for (const elsewhere of ['openai', 'openrouter', 'anthropic', 'responses'] as const)
         expect(JSON.stringify(ask(dialect, next, elsewhere, 'b').body)).to.not.include('tollgate1.')
     })
-
-    it(`go back behind the text that they sign: ${dialect}`, async () => {
-      const parts = [{ text: 'Hm.', thought: true }, { text: 'Done.' }, { text: '', thoughtSignature: 'SIG2' }]
-      const answer = await ask(dialect, first, 'gemini').answer(answered(parts))
-      expect(JSON.stringify(answer)).to.not.include('SIG2')
-      const next = back(answer, [])
-      expect(signaturesIn(ask(dialect, next, 'gemini').body)).to.deep.equal(['SIG2'])
-      expect(signaturesIn(ask(dialect, next, 'gemini', 'b').body)).to.deep.equal([])
-    })
   }
+
+  it('go back behind the text that they sign, in their own dialect', async () => {
+    const { first, back } = CLIENTS.gemini
+    const parts = [{ text: 'Hm.', thought: true }, { text: 'Done.' }, { text: '', thoughtSignature: 'SIG2' }]
+    const answer = await ask('gemini', first, 'gemini').answer(answered(parts))
+    expect(JSON.stringify(answer)).to.not.include('SIG2')
+    const next = back(answer, [])
+    expect(signaturesIn(ask('gemini', next, 'gemini').body)).to.deep.equal(['SIG2'])
+    expect(signaturesIn(ask('gemini', next, 'gemini', 'b').body)).to.deep.equal([])
+  })
 
   it('are replaced where a conversation began elsewhere, for models that ask for them', () => {
     const calls = ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } }))

@@ -1,0 +1,180 @@
+import { expect } from 'chai'
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { root } from '../../scripts/folders.ts'
+import { prompted } from '../../scripts/harness/calling.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../scripts/harness/factories.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { programOf } from '../support/clients.ts'
+
+/** How long a turn of the client may take, in ms. */
+const TURN_MS = 50_000
+
+const run = promisify(execFile)
+
+/** Models by the protocol of their upstream. */
+const MODELS = ['openai', 'anthropic', 'responses', 'gemini'] as const
+
+type Answer = {
+  text?: string
+  functionCalls?: { id: string; name: string }[]
+  usageMetadata?: { totalTokenCount: number }
+}
+
+/** What is used of Google's SDK, which is no package of this one. */
+type Client = {
+  chats: {
+    create: (of: object) => {
+      sendMessage: (of: object) => Promise<Answer>
+      sendMessageStream: (of: object) => Promise<AsyncIterable<Answer>>
+    }
+  }
+  models: {
+    countTokens: (of: object) => Promise<{ totalTokens: number }>
+    list: () => Promise<AsyncIterable<{ name: string }>>
+    embedContent: (of: object) => Promise<{ embeddings: { values: number[] }[] }>
+    generateContent: (of: object) => Promise<Answer>
+  }
+}
+
+describe("Google's clients", () => {
+  let gateway: Gateway
+  let account: TestAccount
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gemini-'))
+    gateway = await startGateway({}, ({ upstreams, models }) => {
+      const { baseUrl, ...sandbox } = upstreams.sandbox as { baseUrl: string }
+      Object.assign(upstreams, {
+        openai: { ...sandbox, protocol: 'openai', baseUrl },
+        anthropic: { ...sandbox, protocol: 'anthropic', baseUrl: baseUrl.replace('/v1', '/anthropic') },
+        responses: { ...sandbox, protocol: 'responses', baseUrl },
+        gemini: { ...sandbox, protocol: 'gemini', baseUrl: baseUrl.replace('/v1', '/gemini') },
+      })
+      const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
+      for (const id of MODELS)
+        models.push({ id, modality: 'chat', pricing, upstreams: [{ upstream: id, model: `sandbox/${id}` }] })
+    })
+    account = await anAccount(gateway.db, 1_000_000)
+  })
+  afterEach(() => expectBooksToBalance(gateway.db))
+  after(async () => {
+    await gateway.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  describe('Gemini CLI', () => {
+    let cli: string
+    before(function () {
+      cli = programOf(this, 'gemini-cli')
+    })
+
+    /** A turn in a folder of its own, with nothing of this machine's but the command itself. */
+    async function turn(model: string, prompt: string, key = account.key) {
+      const work = await mkdtemp(join(folder, 'work-'))
+      const home = join(work, '.home')
+      await mkdir(join(home, '.gemini'), { recursive: true })
+      const settings = {
+        security: { auth: { selectedType: 'gemini-api-key' } },
+        privacy: { usageStatisticsEnabled: false },
+      }
+      await writeFile(join(home, '.gemini/settings.json'), JSON.stringify(settings))
+      const args = [cli, '--model', model, '--approval-mode', 'yolo', '--skip-trust', '--prompt', prompt]
+      const env = {
+        PATH: process.env.PATH,
+        HOME: home,
+        GEMINI_API_KEY: key,
+        GOOGLE_GEMINI_BASE_URL: gateway.url,
+        // Nothing but the gateway can be reached.
+        HTTPS_PROXY: 'http://127.0.0.1:9',
+        NO_PROXY: '127.0.0.1',
+      }
+      const client = run(process.execPath, args, { cwd: work, env, timeout: TURN_MS })
+      client.child.stdin?.end()
+      const { stdout, stderr } = await client.catch((error: unknown) => error as { stdout: string; stderr: string })
+      return { stdout, stderr, work }
+    }
+
+    it('is set up by the lines of docs/agents.md', async () => {
+      const page = readFileSync(join(root, 'docs/agents.md'), 'utf8')
+      const [, lines] = /^## Gemini CLI\n\n```sh\n(.*?)^```$/ms.exec(page)!
+      const [prompt] = lines!.match(/'.*'/)!
+      expect(lines).to.include('export GOOGLE_GEMINI_BASE_URL=').and.to.include('export GEMINI_API_KEY=')
+      const { stdout, stderr } = await turn('sandbox-chat', prompt)
+      expect(stdout, stderr).to.contain('Good morning')
+    })
+
+    for (const model of MODELS)
+      it(`runs a tool through ${model}`, async () => {
+        const call = `[call write_file ${JSON.stringify({ file_path: 'by-tool', content: 'made' })}]`
+        const { stdout, stderr, work } = await turn(model, prompted(call))
+        expect(existsSync(join(work, 'by-tool')), stdout + stderr).to.equal(true)
+      })
+
+    it('sends one request with an empty balance', async () => {
+      const broke = await anAccount(gateway.db, 1)
+      const { stdout, stderr } = await turn('openai', 'hello', broke.key)
+      expect(stdout + stderr).to.match(/This call reserves \d+ credits/)
+      expect(await gateway.db('calls').where({ account_id: broke.id })).to.have.length(1)
+    })
+  })
+
+  describe('@google/genai', () => {
+    let client: Client
+    before(async function () {
+      const { GoogleGenAI } = (await import(programOf(this, 'google-genai'))) as {
+        GoogleGenAI: new (of: object) => Client
+      }
+      client = new GoogleGenAI({ apiKey: account.key, httpOptions: { baseUrl: gateway.url } })
+    })
+
+    for (const model of MODELS) {
+      it(`chats, whole and streamed, and sends answers back as they came, through ${model}`, async () => {
+        const chat = client.chats.create({ model, config: { systemInstruction: 'Be brief.' } })
+        expect((await chat.sendMessage({ message: prompted('[answer one]') })).text).to.equal('one')
+        let text = ''
+        let tokens = 0
+        for await (const chunk of await chat.sendMessageStream({
+          message: prompted('[answer two three] [usage 3 4]'),
+        })) {
+          text += chunk.text ?? ''
+          tokens += chunk.usageMetadata?.totalTokenCount ?? 0
+        }
+        expect([text, tokens]).to.deep.equal(['two three', 7])
+        expect((await chat.sendMessage({ message: prompted('[answer four]') })).text).to.equal('four')
+      })
+
+      it(`runs a function over three turns through ${model}`, async () => {
+        const look = { name: 'look', parametersJsonSchema: { type: 'object', properties: { at: { type: 'string' } } } }
+        const chat = client.chats.create({ model, config: { tools: [{ functionDeclarations: [look] }] } })
+        let answer = await chat.sendMessage({ message: prompted('[call look {"at":"Rome"}]') })
+        for (const next of ['[call look {"at":"Oslo"}]', '[answer done]']) {
+          const [called] = answer.functionCalls!
+          const functionResponse = { id: called!.id, name: called!.name, response: { output: 'sunny' } }
+          answer = await chat.sendMessage({ message: [{ functionResponse }, { text: prompted(next) }] })
+        }
+        expect(answer.text).to.equal('done')
+      })
+    }
+
+    it('counts, lists and embeds, and reads what is refused', async () => {
+      expect((await client.models.countTokens({ model: 'openai', contents: 'hello' })).totalTokens).to.be.above(1)
+      const names: string[] = []
+      for await (const { name } of await client.models.list()) names.push(name)
+      expect(names).to.include.members(['models/openai', 'models/sandbox-embedding'])
+      const { embeddings } = await client.models.embedContent({ model: 'sandbox-embedding', contents: ['a', 'b'] })
+      expect(embeddings.map(({ values }) => typeof values[0])).to.deep.equal(['number', 'number'])
+      const refused = await client.models
+        .generateContent({ model: 'none', contents: 'hello' })
+        .catch((one: unknown) => one)
+      expect(refused).to.include({ status: 404 })
+    })
+  })
+})
