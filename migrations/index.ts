@@ -29,6 +29,7 @@ import * as listedModels from './020_listed_models.ts'
 import * as languages from './021_languages.ts'
 import * as identities from './022_identities.ts'
 import * as usageHours from './023_usage_hours.ts'
+import * as imports from './024_imports.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -67,6 +68,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '021_languages': languages,
   '022_identities': identities,
   '023_usage_hours': usageHours,
+  '024_imports': imports,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

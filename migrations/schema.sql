@@ -186,7 +186,7 @@ CREATE TABLE budget_windows (
   starts_at timestamptz NOT NULL, -- When the window begins; -infinity for a total.
   used credits NOT NULL, -- Credits of the calls that were opened in the window, with what they left uncollected.
   held credits NOT NULL DEFAULT 0, -- The part of it that open calls were charged, and may give back.
-  swept credits NOT NULL DEFAULT 0, -- The part of it whose call records were swept since.
+  swept credits NOT NULL DEFAULT 0, -- The part of it that has no call records: they were swept since, or it was spent before an import.
   CONSTRAINT budget_windows_pkey PRIMARY KEY (budget_id, starts_at),
   CONSTRAINT budget_windows_budget_fkey FOREIGN KEY (budget_id) REFERENCES budgets(id) ON DELETE CASCADE,
   CONSTRAINT budget_windows_held_was_used CHECK (((held)::bigint <= (used)::bigint))
@@ -418,7 +418,7 @@ CREATE TABLE grant_notices (
 CREATE TABLE grants (
   id uuid NOT NULL, -- UUIDv7; grant_… in text.
   account_id uuid NOT NULL, -- Whose credits.
-  origin text NOT NULL, -- signup, purchase, bonus or adjustment.
+  origin text NOT NULL, -- signup, purchase, bonus, adjustment or import.
   amount credits NOT NULL, -- Credits granted.
   remaining credits NOT NULL, -- Credits left = sum of the grant's ledger entries.
   open boolean NOT NULL, -- Whether anything remains.
@@ -455,6 +455,41 @@ CREATE TABLE identities (
   CONSTRAINT identities_user_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
 CREATE INDEX identities_user ON identities USING btree (user_id);
+
+-- What was imported, and what it is here: each thing once.
+CREATE TABLE import_origins (
+  source text NOT NULL, -- From which gateway.
+  kind text NOT NULL, -- user (with an account of their own), organisation, member (of one) or key.
+  their_id text NOT NULL, -- Its id there; sha256:… of it once the account is deleted.
+  account_id uuid NOT NULL, -- The account that it is, or that it belongs to.
+  user_id uuid, -- The user or the member that it is.
+  key_id uuid, -- The key that it is.
+  granted credits NOT NULL DEFAULT 0, -- Credits of all grants that it was imported with.
+  off boolean NOT NULL, -- Whether it was turned off there when it was last imported.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was imported.
+  CONSTRAINT import_origins_pkey PRIMARY KEY (source, kind, their_id),
+  CONSTRAINT import_origins_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT import_origins_key_fkey FOREIGN KEY (key_id, account_id) REFERENCES api_keys(id, account_id),
+  CONSTRAINT import_origins_source_fkey FOREIGN KEY (source) REFERENCES import_sources(name),
+  CONSTRAINT import_origins_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT import_origins_granted_to_accounts CHECK ((((granted)::bigint = 0) OR (kind = ANY (ARRAY['user'::text, 'organisation'::text])))),
+  CONSTRAINT import_origins_id_length CHECK (((char_length(their_id) >= 1) AND (char_length(their_id) <= 500))),
+  CONSTRAINT import_origins_kind_known CHECK ((kind = ANY (ARRAY['user'::text, 'organisation'::text, 'member'::text, 'key'::text]))),
+  CONSTRAINT import_origins_names_what_it_is CHECK ((((kind = 'key'::text) = (key_id IS NOT NULL)) AND ((kind = ANY (ARRAY['user'::text, 'member'::text])) = (user_id IS NOT NULL))))
+);
+CREATE INDEX import_origins_account ON import_origins USING btree (account_id);
+CREATE UNIQUE INDEX import_origins_of_account ON import_origins USING btree (account_id) WHERE (kind = ANY (ARRAY['user'::text, 'organisation'::text]));
+CREATE UNIQUE INDEX import_origins_of_key ON import_origins USING btree (key_id) WHERE (key_id IS NOT NULL);
+
+-- Gateways that accounts were imported from.
+CREATE TABLE import_sources (
+  name text NOT NULL, -- What the operator calls it.
+  gateway text NOT NULL, -- litellm, new-api or one-api.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was first imported.
+  CONSTRAINT import_sources_pkey PRIMARY KEY (name),
+  CONSTRAINT import_sources_gateway_known CHECK ((gateway = ANY (ARRAY['litellm'::text, 'new-api'::text, 'one-api'::text]))),
+  CONSTRAINT import_sources_name_length CHECK (((char_length(name) >= 1) AND (char_length(name) <= 60)))
+);
 
 -- Invitations that can still be accepted. One that was accepted or revoked is deleted.
 CREATE TABLE invitations (
@@ -647,7 +682,7 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'account_limited'::text, 'role_changed'::text, 'account_grouped'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text, 'upstream_key_disabled'::text, 'upstream_key_enabled'::text, 'upstream_key_tested'::text, 'totp_added'::text, 'totp_removed'::text, 'recovery_code_used'::text, 'second_factor_reset'::text, 'passkey_added'::text, 'passkey_removed'::text, 'passkey_refused'::text, 'identity_linked'::text, 'identity_removed'::text, 'login_link_made'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'account_limited'::text, 'role_changed'::text, 'account_grouped'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text, 'webhook_created'::text, 'webhook_changed'::text, 'webhook_rotated'::text, 'webhook_removed'::text, 'upstream_key_disabled'::text, 'upstream_key_enabled'::text, 'upstream_key_tested'::text, 'totp_added'::text, 'totp_removed'::text, 'recovery_code_used'::text, 'second_factor_reset'::text, 'passkey_added'::text, 'passkey_removed'::text, 'passkey_refused'::text, 'identity_linked'::text, 'identity_removed'::text, 'login_link_made'::text, 'account_imported'::text, 'claim_link_made'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 CREATE INDEX operator_actions_action ON operator_actions USING btree (action, id DESC);
@@ -1032,7 +1067,7 @@ CREATE TABLE usage_watermark (
 CREATE TABLE users (
   id uuid NOT NULL, -- UUIDv7, made by the caller; usr_… in text.
   email text NOT NULL, -- ASCII, lowercased.
-  password_hash text NOT NULL, -- argon2id, PHC string.
+  password_hash text NOT NULL, -- argon2id, PHC string; of an imported user bcrypt until their first login; none: no password.
   display_name text NOT NULL DEFAULT ''::text, -- At most 60 code points; empty when none.
   avatar_url text NOT NULL DEFAULT ''::text, -- https address, or empty.
   role text NOT NULL DEFAULT 'user'::text, -- user, or admin: may use /api/operator.
@@ -1041,14 +1076,23 @@ CREATE TABLE users (
   created_at timestamptz NOT NULL DEFAULT now(), -- Registration.
   has_second_factor boolean NOT NULL DEFAULT false, -- Whether a session needs one. Changed with the factors.
   language text NOT NULL DEFAULT 'en'::text, -- Of mails to them: a tag such as zh-CN.
+  unclaimed boolean NOT NULL DEFAULT false, -- Whether nobody has claimed them: they have no login, and an address of nobody.
+  claim_hash bytea, -- SHA-256 of the token of the link that claims them; null: there is none.
+  claim_until timestamptz, -- From then on that link is refused.
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_key UNIQUE (email),
   CONSTRAINT users_avatar_url_length CHECK ((char_length(avatar_url) <= 2048)),
+  CONSTRAINT users_claim_is_sha256 CHECK ((octet_length(claim_hash) = 32)),
+  CONSTRAINT users_claim_whole CHECK (((claim_hash IS NULL) = (claim_until IS NULL))),
+  CONSTRAINT users_claimed_once CHECK ((unclaimed OR (claim_hash IS NULL))),
   CONSTRAINT users_display_name_length CHECK ((char_length(display_name) <= 60)),
   CONSTRAINT users_email_is_lowercase CHECK (((email = lower(email)) AND (length(email) <= 254))),
   CONSTRAINT users_language_known CHECK ((language = ANY (ARRAY['en'::text, 'zh-CN'::text]))),
-  CONSTRAINT users_role_known CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text])))
+  CONSTRAINT users_role_known CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text]))),
+  CONSTRAINT users_unclaimed_have_no_login CHECK (((NOT unclaimed) OR ((password_hash = 'none'::text) AND (email_verified_at IS NULL) AND (role = 'user'::text))))
 );
+CREATE UNIQUE INDEX users_claim ON users USING btree (claim_hash) WHERE (claim_hash IS NOT NULL);
+CREATE INDEX users_with_bcrypt ON users USING btree (id) WHERE (password_hash ~~ '$2%'::text);
 
 -- The outbox: an event for one receiver, written in the transaction of its cause, delivered by the webhook workers.
 CREATE TABLE webhook_deliveries (
@@ -1212,7 +1256,7 @@ CREATE FUNCTION grant_ends_at(expires_at timestamptz, revived_until timestamptz)
 
 -- CONSTRAINT grants_amount_positive CHECK ((((amount)::bigint >= 1) AND ((amount)::bigint <= '1000000000000'::bigint))),
 -- CONSTRAINT grants_open_means_remaining CHECK ((open = ((remaining)::bigint > 0))),
--- CONSTRAINT grants_origin_known CHECK ((origin = ANY (ARRAY['signup'::text, 'purchase'::text, 'bonus'::text, 'adjustment'::text]))),
+-- CONSTRAINT grants_origin_known CHECK ((origin = ANY (ARRAY['signup'::text, 'purchase'::text, 'bonus'::text, 'adjustment'::text, 'import'::text]))),
 -- CONSTRAINT grants_payment_gives_purchases CHECK (((payment_id IS NULL) OR ((origin = ANY (ARRAY['purchase'::text, 'bonus'::text])) AND (expires_at IS NULL)))),
 -- CONSTRAINT grants_remaining_within_amount CHECK (((remaining)::bigint <= (amount)::bigint)),
 -- CONSTRAINT grants_revived_once_expired CHECK (((revived_until IS NULL) OR COALESCE((revived_until > expires_at), false)))

@@ -58,3 +58,10 @@ export async function accountOf(db: Db, named: string | undefined): Promise<User
   if (!user) throw new CommandError(`There is no account with the address ${named}.`)
   return user
 }
+
+/** As `accountOf`, of somebody who can sign in. @throws CommandError also for an account that nobody has claimed. */
+export async function claimedAccountOf(db: Db, named: string | undefined): Promise<UserRow> {
+  const user = await accountOf(db, named)
+  if (user.unclaimed) throw new CommandError('Nobody has claimed this account yet: use account claim.')
+  return user
+}

@@ -16,6 +16,7 @@ import {
   showAccount,
 } from './console/auth.ts'
 import { showCall, showCalls } from './console/calls.ts'
+import { claim } from './console/claim.ts'
 import {
   changeAddress,
   confirmNewAddress,
@@ -180,6 +181,7 @@ export const endpoints = [
   quoteCall,
   // `/api`: accounts, and how their users sign in.
   createAccount,
+  claim,
   login,
   ...providerEndpoints,
   ...identityEndpoints,

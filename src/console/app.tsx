@@ -38,6 +38,7 @@ const OUTSIDE: Route[] = [
   { path: '/new-address', page: NewAddressPage },
   { path: '/access', page: AccessPage },
   { path: '/invitation', page: lazyPage(async () => (await import('./pages/invitation.tsx')).InvitationPage) },
+  { path: '/claim', page: lazyPage(async () => (await import('./pages/claim.tsx')).ClaimPage) },
   {
     path: '/sign-in/done',
     page: lazyPage(async () => (await import('./pages/provider-return.tsx')).ProviderReturnPage),

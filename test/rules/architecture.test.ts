@@ -14,6 +14,8 @@ const HOMES: Record<string, string> = {
   invitations: 'src/shared/identity/',
   budgets: 'src/shared/identity/',
   budget_windows: 'src/shared/identity/',
+  import_sources: 'src/shared/identity/',
+  import_origins: 'src/shared/identity/',
   sessions: 'src/shared/identity/',
   login_networks: 'src/shared/identity/',
   sign_in_tickets: 'src/shared/identity/',
@@ -71,6 +73,7 @@ const GUESTS: Record<string, string[]> = {
   accounts: [
     'src/shared/ledger/ledger.ts',
     'src/shared/ledger/audit.ts',
+    'src/shared/ledger/import-invariants.ts',
     'src/shared/operators/accounts.ts',
     'src/shared/payments/',
     // An account's row says whether it has webhooks.
@@ -109,6 +112,7 @@ const GUESTS: Record<string, string[]> = {
   api_keys: ['src/shared/ledger/audit.ts', 'src/shared/operators/accounts.ts'],
   budgets: ['src/shared/ledger/audit.ts'],
   budget_windows: ['src/shared/ledger/audit.ts'],
+  import_origins: ['src/shared/ledger/import-invariants.ts', 'src/shared/ledger/audit.ts'],
   // A link is spent together with its mail.
   mails: ['src/shared/identity/one-time-tokens.ts'],
 }

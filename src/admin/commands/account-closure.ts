@@ -1,5 +1,6 @@
 /** account delete · account export · session list · session revoke */
 import { randomBytes } from 'node:crypto'
+import { listOrigins } from '../../shared/identity/import-origins.ts'
 import { listInvitations } from '../../shared/identity/invitations.ts'
 import { allOf } from '../../shared/identity/members.ts'
 import { accountsActedFor } from '../../shared/identity/organisations.ts'
@@ -57,6 +58,7 @@ async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
     for (const invitation of await listInvitations(db, id)) yield { type: 'invitation', ...invitation }
   }
   for (const key of await listKeys(db, allOf(id))) yield { type: 'key', ...key }
+  for (const origin of await listOrigins(db, id)) yield { type: 'import', ...origin }
   if (user.kind === 'personal') {
     const others = (await accountsActedFor(db, user.id)).filter(({ accountId }) => accountId !== id)
     for (const { accountId: _id, ...membership } of others) yield { type: 'membership', ...membership }

@@ -1,7 +1,10 @@
 /** account create · show · list · set · suspend · activate · group · role · password-reset */
 import { z } from 'zod'
+import { readAddress } from '../../shared/platform/config/config.ts'
 import type { LimitChanges, OwnLimits } from '../../shared/identity/account-limits.ts'
 import { ownLimits, accountLimitFields } from '../../shared/identity/account-limits.ts'
+import type { ImportedFrom } from '../../shared/identity/import-origins.ts'
+import { importedFrom } from '../../shared/identity/import-origins.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import { fieldFault } from '../../shared/platform/field-errors.ts'
 import { newId, publicId } from '../../shared/platform/ids.ts'
@@ -19,8 +22,9 @@ import {
   setAccountRole,
   setAccountStatus,
 } from '../../shared/operators/changes.ts'
+import { makeClaimLink } from '../../shared/operators/claim-links.ts'
 import type { Command, Options, Report } from '../command.ts'
-import { CommandError, accountOf } from '../command.ts'
+import { CommandError, accountOf, claimedAccountOf } from '../command.ts'
 import { given, number, rowOf } from '../fields.ts'
 import { passwordFrom, warnOfArgument } from '../passwords.ts'
 
@@ -80,7 +84,7 @@ export const accountCommands: Command[] = [
     run: async (db, [email]) => {
       const user = await accountOf(db, email)
       const limits = (await ownLimits(db, user.account_id))!
-      const { json, text } = report(user, 'Account:')
+      const { json, text } = withOrigin(report(user, 'Account:'), await importedFrom(db, user.account_id))
       if (Object.values(limits).every((limit) => limit === null)) return { json, text }
       return { json: { ...json, limits }, text: `${text}\n${limitLines(limits)}` }
     },
@@ -115,9 +119,25 @@ export const accountCommands: Command[] = [
     usage: 'account password-reset <email>',
     summary: 'Mail the link that sets a new password.',
     run: async (db, [email]) => {
-      const user = await accountOf(db, email)
+      const user = await claimedAccountOf(db, email)
       const mailId = publicId('mail', await sendPasswordReset(db, null, user))
       return { json: { mailId }, text: `The link will be mailed to ${user.email}.` }
+    },
+  },
+  {
+    usage: 'account claim <acc_…>',
+    summary:
+      'Print a link by which the owner of an imported account without a login chooses an address and a password: ' +
+      'once, within 7 days. It replaces the link before.',
+    run: async (db, [id]) => {
+      const user = await accountOf(db, id)
+      const token = await makeClaimLink(db, null, user)
+      if (token === null) throw new CommandError('The owner of this account has a login.')
+      const link = `${readAddress().BASE_URL}/claim#token=${token}`
+      return {
+        json: { link },
+        text: `${link}\nIt claims ${publicId('account', user.account_id)}, once, within 7 days.`,
+      }
     },
   },
   {
@@ -156,7 +176,7 @@ export const accountCommands: Command[] = [
     summary: 'Make somebody an operator, or take the role away. Operators see the operator pages of the console.',
     run: async (db, [email, role]) => {
       if (role !== 'admin' && role !== 'user') throw new CommandError('The role must be admin or user.')
-      const user = await accountOf(db, email)
+      const user = await claimedAccountOf(db, email)
       await setAccountRole(db, null, user.account_id, role)
       return { ...report({ ...user, role }, `The role is now ${role}.`), json: { ...described(user), role } }
     },
@@ -178,6 +198,11 @@ function limitsFrom(options: Options): LimitChanges {
   const { path, message } = parsed.error.issues[0]!
   throw new CommandError(`--${OPTION_OF[path[0] as keyof typeof OPTION_OF]} ${message}.`)
 }
+
+const withOrigin = ({ json, text }: Report, from: ImportedFrom | null): Report =>
+  from === null
+    ? { json, text }
+    : { json: { ...json, importedFrom: from }, text: `${text}\nimported from ${from.source}: ${from.theirId ?? '-'}` }
 
 const limitLines = (limits: OwnLimits): string =>
   [

@@ -3,7 +3,7 @@ import { newId, parseId, publicId } from '../../shared/platform/ids.ts'
 import { findRecord } from '../../shared/reports/call-records.ts'
 import { audit } from '../../shared/ledger/audit.ts'
 import type { Deducted } from '../../shared/ledger/deductions.ts'
-import { ORIGINS, entriesOfCall } from '../../shared/ledger/ledger.ts'
+import { GRANTABLE, entriesOfCall } from '../../shared/ledger/ledger.ts'
 import type { Origin } from '../../shared/ledger/ledger.ts'
 import { deductCredits, grantCredits } from '../../shared/operators/changes.ts'
 import type { Command, Report } from '../command.ts'
@@ -13,8 +13,6 @@ import { creditsOf, futureOf, noteOf, textOf } from '../fields.ts'
 
 /** The longest idempotency key of a deduction, in characters. */
 const MAX_KEY = 255
-
-const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
 
 /** Granting and deducting credits, debts, and the audit. */
 export const moneyCommands: Command[] = [

@@ -39,6 +39,7 @@ export type SecurityEvent =
   | 'member_changed'
   | 'member_removed'
   | 'key_made'
+  | 'account_claimed'
   | 'key_changed'
   | 'key_rotated'
   | 'key_revoked'

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { allOf, roleIn } from '../../shared/identity/members.ts'
+import { importedFrom } from '../../shared/identity/import-origins.ts'
 import { summaryOf } from '../../shared/identity/summary.ts'
 import type { LiveSession } from '../../shared/identity/sessions.ts'
 import type { AccountStatus } from '../../shared/identity/accounts.ts'
@@ -12,7 +13,7 @@ import type { Db } from '../../shared/platform/postgres/db.ts'
 import { ApiError } from '../../shared/platform/errors.ts'
 import type { AccountId } from '../../shared/platform/ids.ts'
 import { newId, publicId } from '../../shared/platform/ids.ts'
-import { ORIGINS, listGrants } from '../../shared/ledger/ledger.ts'
+import { GRANTABLE, listGrants } from '../../shared/ledger/ledger.ts'
 import type { AccountPlace, OperatedAccount, Sort } from '../../shared/operators/accounts.ts'
 import { SORTS, STANDINGS, findAccount, findAccounts, withAccountNames } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/action-log/actions.ts'
@@ -92,6 +93,13 @@ export const showOperated = endpoint({
         ok,
         account: operatedAccount,
         groups: z.array(z.string()).meta({ description: 'The groups of the catalogue.' }),
+        importedFrom: z
+          .strictObject({
+            source: z.string(),
+            theirId: z.string().nullable().meta({ description: 'Its id there; null once the account is deleted.' }),
+          })
+          .nullable()
+          .meta({ description: 'The gateway that it was imported from; null if it was not.' }),
         held: z.int().meta({ description: 'Credits held by open calls.' }),
         openCalls: z.int(),
         debt: z
@@ -104,21 +112,21 @@ export const showOperated = endpoint({
     },
   },
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
-  const [account, standing, grants, { calls }, actions, groups] = await Promise.all([
+  const [account, standing, grants, { calls }, actions, groups, from] = await Promise.all([
     findAccount(db, params.id),
     summaryOf(db, params.id),
     listGrants(db, params.id),
     listCalls(db, allOf(params.id), {}, LATEST, null),
     listActions(db, { accountId: params.id, changes: true }, LATEST),
     newestGroups(db),
+    importedFrom(db, params.id),
   ])
   if (!account || !standing) throw new ApiError('not_found')
   const { held, running: openCalls, debt } = standing
   const named = await withAccountNames(db, actions)
-  return { ok: true, account, groups: Object.keys(groups), held, openCalls, debt, grants, calls, actions: named }
+  const shown = { account, groups: Object.keys(groups), importedFrom: from, held, openCalls, debt }
+  return { ok: true, ...shown, grants, calls, actions: named }
 })
-
-const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
 
 /** Gives credits. */
 export const giveCredits = endpoint({

@@ -31,7 +31,7 @@ const MONTH_DAYS = 30
 const given = z.strictObject({
   sold: credits.meta({ description: 'Credits of purchases.' }),
   paid: credits.meta({ description: 'Of these, those of payments; the others were granted as purchases by hand.' }),
-  given: credits.meta({ description: 'Sign-up credits, bonuses and adjustments.' }),
+  given: credits.meta({ description: 'Sign-up credits, bonuses, adjustments and imports.' }),
   takenBack: credits.meta({ description: 'Taken back for refunds and disputes, less what was reinstated.' }),
 })
 

@@ -46,6 +46,7 @@ export const CONSOLE_PATHS = [
   '/new-address',
   '/access',
   '/invitation',
+  '/claim',
   '/docs',
   '/help',
   '/help/:page',

@@ -40,6 +40,7 @@ export type CallQuery = {
 
 type BodyOf<Name extends Parameters<typeof ask>[0]> = Asked<Name> extends { body: infer Body } ? Body : never
 
+export const claim = (body: BodyOf<'POST /api/auth/claim'>) => ask('POST /api/auth/claim', { body })
 export const signUp = (body: BodyOf<'POST /api/auth/register'>) => ask('POST /api/auth/register', { body })
 export const signIn = (body: BodyOf<'POST /api/auth/login'>) => ask('POST /api/auth/login', { body })
 /** A sign-in that needs a second step. */

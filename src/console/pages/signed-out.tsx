@@ -25,7 +25,8 @@ export const ABOUT_PASSWORD = {
   password_needs_letter_and_digit: 'password',
 } as const
 
-const ABOUT_EMAIL = { invalid_email: 'email', email_taken: 'email' } as const
+/** The field that shows the errors of an address. */
+export const ABOUT_EMAIL = { invalid_email: 'email', email_taken: 'email' } as const
 
 /** A field for a new password. */
 export const NewPasswordField = (props: { label?: string; required?: boolean; id?: string }) => (

@@ -53,6 +53,8 @@ export const ACTIONS = [
   'identity_linked',
   'identity_removed',
   'login_link_made',
+  'account_imported',
+  'claim_link_made',
 ] as const
 /** One of them. */
 export type ActionKind = (typeof ACTIONS)[number]

@@ -8,6 +8,7 @@ import type { Db, Trx } from '../platform/postgres/db.ts'
 import { ApiError } from '../platform/errors.ts'
 import type { AccountId, KeyId, UserId } from '../platform/ids.ts'
 import { newId } from '../platform/ids.ts'
+import { importedKeysOf } from './import-origins.ts'
 import type { LiveSession } from './sessions.ts'
 import { isLive } from './sessions.ts'
 import type { KeyChanges } from './key-limits.ts'
@@ -199,10 +200,19 @@ export async function countValidKeys(db: Db | Trx, userId: UserId): Promise<numb
   return Number(row.valid)
 }
 
-/** Revokes every key of a user, of all accounts, also one that is just being made. @returns how many. */
-export async function revokeKeysOfUser(trx: Trx, userId: UserId): Promise<number> {
+/**
+ * Revokes every key of a user, of all accounts, also one that is just being made.
+ * @param sparesImported leaves the keys that were imported from another gateway
+ * @returns how many.
+ */
+export async function revokeKeysOfUser(trx: Trx, userId: UserId, sparesImported = false): Promise<number> {
   await lockAccountsOf(trx, userId)
-  return trx('api_keys').where({ holder_id: userId }).update({ revoked_at: trx.fn.now() })
+  return trx('api_keys')
+    .where({ holder_id: userId })
+    .modify((query) => {
+      if (sparesImported) void query.whereNotIn('id', importedKeysOf(trx, userId))
+    })
+    .update({ revoked_at: trx.fn.now() })
 }
 
 /** Revokes every key that a member has of an account. The account's row must be locked. */

@@ -78,6 +78,22 @@ export async function setBudget(
     .merge(['credits'])
 }
 
+/**
+ * Counts what was spent of a budget in the running window before there was a record of it here. The account's row must
+ * be locked, and the budget new.
+ */
+export async function countSpent(trx: Trx, holder: BudgetHolder, accountId: AccountId, spent: number): Promise<void> {
+  const whose = holder.scope === 'key' ? { key_id: holder.keyId } : { account_id: accountId, user_id: holder.userId }
+  const budget = await trx('budgets').where(whose).first<{ id: string; period: Period } | undefined>('id', 'period')
+  if (!budget || spent === 0) return
+  await trx('budget_windows').insert({
+    budget_id: budget.id,
+    starts_at: trx.raw('budget_window(?, now())', [budget.period]),
+    used: spent,
+    swept: spent,
+  })
+}
+
 /** When the budget of a key, or of the member whose key it is, begins anew; null for a total, and without a budget. */
 export async function resetOf(db: Db, keyId: KeyId, scope: BudgetHolder['scope']): Promise<string | null> {
   const { rows } = await db.raw<{ rows: { resets_at: Date | null }[] }>(

@@ -8,6 +8,7 @@ import type { Modality } from '../terms/kinds.ts'
 import type { Standing, AllowanceColumns, TokenAllowance } from './account-limits.ts'
 import type { AccountStatus } from './accounts.ts'
 import { hexHashOf, looksLikeKey } from './api-keys.ts'
+import { createSpellings } from './imported-keys.ts'
 import { allowancesOf } from './account-limits.ts'
 
 /** The holder of a key: the key with its limits, its account, and whether the account is active. */
@@ -34,7 +35,10 @@ export type Principal = {
 
 /** `address` is the client's, as `clientAddress` returns it. */
 export type KeyLookup = {
-  /** Finds the holder of a key: null for one that is malformed (without a query), unknown, revoked or expired. */
+  /**
+   * Finds the holder of a key: null for one that is malformed (without a query), unknown, revoked or expired. The keys
+   * of other gateways are found where some were imported.
+   */
   find: (secret: string, address: string) => Promise<Principal | null>
   /**
    * What `find` found within the last second: nothing may be refused or answered by it, only a charge tried. Undefined
@@ -62,15 +66,18 @@ type PrincipalRow = Omit<Principal, 'address' | 'accountLimits' | 'tokens'> & {
  */
 export function createKeyLookup(db: Db, clock = { now: () => performance.now() }): KeyLookup {
   const findTogether = batched((asked: Asked[]) => findPrincipals(db, asked), isUnreachable)
+  const spellingsOf = createSpellings(db, clock)
   const remembered = new LRUCache<string, Principal>({ ...REMEMBERED, ttlResolution: 0, perf: clock })
   return {
     find: async (secret, address) => {
-      if (!looksLikeKey(secret)) return null
-      const asked = { hash: hexHashOf(secret), address }
-      const row = await findTogether(asked)
-      const holder = row && principalOf(row, address)
-      if (holder?.addressAllowed && holder.status === 'active') remembered.set(nameOf(asked), holder)
-      else remembered.delete(nameOf(asked))
+      const spellings = looksLikeKey(secret) ? [secret] : await spellingsOf(secret)
+      if (spellings.length === 0) return null
+      const rows = await Promise.all(spellings.map((text) => findTogether({ hash: hexHashOf(text), address })))
+      const row = rows.find((one) => one !== null)
+      const holder = row ? principalOf(row, address) : null
+      const name = nameOf({ hash: hexHashOf(secret), address })
+      if (holder?.addressAllowed && holder.status === 'active') remembered.set(name, holder)
+      else remembered.delete(name)
       return holder
     },
     recent: (secret, address) => remembered.get(nameOf({ hash: hexHashOf(secret), address })),

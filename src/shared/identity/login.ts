@@ -1,17 +1,18 @@
 /**
  * Login. Neither the answer nor its timing shows whether an account exists: the same queries are made for every
- * address, guesses are counted for every address, and one without an account costs the same hash.
+ * address, guesses are counted for every address, and one without an account costs the same hash. While there are users
+ * with imported passwords, every login does the work of both kinds of hash.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
 import type { AccountId, PendingId, UserId } from '../platform/ids.ts'
 import { parseEmail } from '../terms/emails.ts'
 import { withHashing } from './hashing-gate.ts'
-import { verifyPassword } from './passwords.ts'
+import { hashPassword, isImportedHash, verifyPassword } from './passwords.ts'
 import type { Device, OpenedSession } from './sessions.ts'
 import { openSession } from './sessions.ts'
 import { openTicket } from './tickets.ts'
 import type { UserFields, UserRow } from './users.ts'
-import { findMember, findUserByEmail, lockUser } from './users.ts'
+import { findMember, findUser, findUserByEmail, hasImportedHashes, lockUser, replaceHash } from './users.ts'
 import { createHmac } from 'node:crypto'
 import { networkOf } from '../platform/net/networks.ts'
 
@@ -65,7 +66,8 @@ export async function logIn(
   const { user, right } = await withHashing({ address: device.ip, known }, async () => {
     if (!known) await guesses.count(guessed, device.ip)
     const found = address === null ? null : await findUserByEmail(db, address)
-    return { user: found, right: await verifyPassword(found?.password_hash ?? null, password) }
+    const right = await verifyPassword(found?.password_hash ?? null, password, await hasImportedHashes(db))
+    return { user: found && right ? await withOwnHash(db, found, password) : found, right }
   })
   if (user?.status === 'suspended') return { refusal: 'account_suspended', accountId: user.account_id }
   if (!user || !right) return { refusal: 'invalid_credentials', accountId: user?.account_id ?? null }
@@ -95,6 +97,16 @@ export async function logIn(
     refusal: now?.status === 'suspended' ? 'account_suspended' : 'invalid_credentials',
     accountId: user.account_id,
   }
+}
+
+/** Replaces an imported hash by ours, now that its password is known. @returns the user as they are then */
+async function withOwnHash(db: Db, user: UserRow, password: string): Promise<UserRow> {
+  if (!isImportedHash(user.password_hash)) return user
+  const hash = await hashPassword(password)
+  if (await replaceHash(db, user, hash)) return { ...user, password_hash: hash }
+  // A login of the same moment has replaced it, or the password was changed.
+  const now = await findUser(db, user.id)
+  return now && (await verifyPassword(now.password_hash, password)) ? now : user
 }
 
 /** Networks of one user that are remembered, the latest. */

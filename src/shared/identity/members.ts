@@ -82,6 +82,12 @@ export async function requireManager(trx: Trx, by: Membership): Promise<void> {
 export const accountsOf = async (db: Db | Trx, userId: UserId): Promise<AccountId[]> =>
   db('members').where({ user_id: userId }).orderBy('account_id').pluck<AccountId[]>('account_id')
 
+/** Every membership of these accounts. */
+export const membershipsOf = async (db: Db | Trx, accountIds: readonly AccountId[]): Promise<Membership[]> =>
+  db('members')
+    .whereRaw('account_id = ANY (?)', [[...accountIds]])
+    .select<Membership[]>({ userId: 'user_id', accountId: 'account_id' })
+
 /** Locks the rows of all accounts that a user is a member of, in the order of their ids. */
 export async function lockAccountsOf(trx: Trx, userId: UserId): Promise<void> {
   await trx('accounts')

@@ -82,8 +82,8 @@ export type SetByLink = { accountId: AccountId; keys: number }
 
 /**
  * Sets a new password by a reset link; every session and every reset link of the user ends. So do keys and factors
- * where the address had not been verified: their maker may not be the reader of its mails. The holder of the link may
- * log in from there, no matter what others guess.
+ * where the address had not been verified: their maker may not be the reader of its mails. Imported keys are left: no
+ * visitor made them here. The holder of the link may log in from there, no matter what others guess.
  * @throws ApiError invalid_token, the codes of `checkNewPassword`, overloaded.
  */
 export const resetPassword = (db: Db, sent: NewPassword): Promise<SetByLink> =>
@@ -93,6 +93,7 @@ export const resetPassword = (db: Db, sent: NewPassword): Promise<SetByLink> =>
       await spendToken(trx, 'reset', sent.token)
     },
     endsKeys: (user) => user.email_verified_at === null,
+    sparesImported: true,
   })
 
 /** What can use an account besides its password, and whose it is. */
@@ -125,6 +126,7 @@ export const closeAccess = (db: Db, sent: NewPassword): Promise<SetByLink> =>
     find: (trx) => findAccessToken(trx, sent.token),
     spend: spendAccessTokens,
     endsKeys: () => true,
+    sparesImported: false,
   })
 
 /** `spend` is called while the link is good and its user's row locked. */
@@ -132,13 +134,14 @@ type PasswordLink = {
   find: (db: Db | Trx) => Promise<UserId | null>
   spend: (trx: Trx, userId: UserId) => Promise<void>
   endsKeys: (user: UserFields) => boolean
+  sparesImported: boolean
 }
 
 /** The link is looked up first: an invalid one costs no hash, and a weak password does not use it up. */
 async function setByLink(
   db: Db,
   { newPassword, address, network, endFactors }: NewPassword,
-  { find, spend, endsKeys }: PasswordLink,
+  { find, spend, endsKeys, sparesImported }: PasswordLink,
 ): Promise<SetByLink> {
   const userId = await find(db)
   if (!userId) throw new ApiError('invalid_token')
@@ -154,6 +157,6 @@ async function setByLink(
     const accountId = (await findUser(trx, userId))!.account_id
     if (!endsKeys(user)) return { accountId, keys: 0 }
     await endFactors(trx, userId)
-    return { accountId, keys: await revokeKeysOfUser(trx, userId) }
+    return { accountId, keys: await revokeKeysOfUser(trx, userId, sparesImported) }
   })
 }

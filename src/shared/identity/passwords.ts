@@ -1,5 +1,6 @@
 /** Passwords: their rules, and their hashes by argon2id. */
 import argon2 from 'argon2'
+import bcrypt from '@node-rs/bcrypt'
 import { ApiError } from '../platform/errors.ts'
 import type { ErrorCode } from '../platform/errors.ts'
 import { isStorable } from '../platform/text-fields.ts'
@@ -22,14 +23,28 @@ export const NO_PASSWORD = 'none'
 let dummyHash: Promise<string> | undefined
 const makeDummyHash = (): Promise<string> => (dummyHash ??= hashPassword('the password of nobody'))
 
+/** Hashes of imported users: bcrypt, all of one cost, so that each takes as long as any other. */
+const BCRYPT = /^\$2[aby]\$10\$[./A-Za-z0-9]{53}$/
+
+/** The same work as a check of an imported hash. */
+const DUMMY_BCRYPT = '$2y$10$LoyNX/sxgUEjqHr./V/XW.qlB55ortWpkkJmu4J.G9oUVZJa7T9w6'
+
+/** Whether a hash is one that can be imported: it is good until the first login, which replaces it. */
+export const isImportedHash = (hash: string): boolean => BCRYPT.test(hash)
+
 /**
  * Whether a password belongs to a hash. For an account that does not exist (`null`), or has no password, the same work
  * is done on a dummy hash of equal parameters, so that timing reveals nothing. Call it within `withHashing`.
+ * @param bothKinds also does the work of an imported hash for all others, so that timing does not tell them apart
  */
-export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
+export async function verifyPassword(hash: string | null, password: string, bothKinds = false): Promise<boolean> {
   const known = hash === NO_PASSWORD ? null : hash
-  const matches = await argon2.verify(known ?? (await makeDummyHash()), normal(password))
-  return known !== null && matches
+  const isImported = known !== null && isImportedHash(known)
+  const own = isImported ? null : known
+  const matchesOwn = await argon2.verify(own ?? (await makeDummyHash()), normal(password))
+  const matchesImported =
+    (isImported || bothKinds) && (await bcrypt.verify(password, isImported ? known : DUMMY_BCRYPT))
+  return isImported ? matchesImported : own !== null && matchesOwn
 }
 
 /** What somebody who is signed in proves themselves with: the password; or how fresh the session is, without one. */

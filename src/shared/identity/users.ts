@@ -42,6 +42,8 @@ export type UserFields = {
   email_verified_at: Date | null
   /** Whether a session of theirs needs a second factor. */
   has_second_factor: boolean
+  /** Whether they have no login yet, and an address of nobody. */
+  unclaimed: boolean
   created_at: Date
 }
 
@@ -69,6 +71,7 @@ const OWN = [
   'role',
   'email_verified_at',
   'has_second_factor',
+  'unclaimed',
   'created_at',
 ] as const
 
@@ -107,11 +110,14 @@ export function presentUser(row: UserRow): User {
   }
 }
 
-/** A new user and their own account: an address that was checked, a hash that was made. */
+/**
+ * A new user and their own account: an address that was checked, a hash that was made. `email` null: a user without a
+ * login, who has yet to claim their account (`claims.ts`); their hash is `NO_PASSWORD`.
+ */
 export type NewUser = {
   id: UserId
   accountId: AccountId
-  email: string
+  email: string | null
   passwordHash: string
   displayName?: string
   /** English if absent. */
@@ -126,7 +132,8 @@ export async function createUser(trx: Trx, user: NewUser): Promise<UserRow | nul
   const [row] = await trx('users')
     .insert({
       id: user.id,
-      email: user.email,
+      email: user.email ?? nobodysAddress('unclaimed', user.id),
+      unclaimed: user.email === null,
       password_hash: user.passwordHash,
       display_name: user.displayName ?? '',
       language: user.language ?? 'en',
@@ -238,6 +245,17 @@ export async function setEmail(trx: Trx, id: UserId, email: string): Promise<voi
   await trx('users').where({ id }).update({ email, email_verified_at: trx.fn.now() })
 }
 
+/** Whether an address is that of somebody who was deleted, or has no login: no mail can reach it. */
+export const isNobodys = (email: string): boolean => /@(?:deleted|unclaimed)\.invalid$/.test(email)
+
+/** Which of these lowercased addresses users have. */
+export const takenEmails = async (db: Db | Trx, emails: readonly string[]): Promise<Set<string>> =>
+  new Set(
+    await db('users')
+      .whereRaw('email = ANY (?)', [[...emails]])
+      .pluck<string[]>('email'),
+  )
+
 /** Whether a statement failed because two users would have had one address. */
 export const isAddressTaken = (error: unknown): boolean =>
   (error as { constraint?: unknown } | null)?.constraint === 'users_email_key'
@@ -253,6 +271,20 @@ export async function setPasswordHash(trx: Trx, id: UserId, passwordHash: string
     .update({ password_hash: passwordHash, password_changed_at: trx.raw('clock_timestamp()') })
 }
 
+/** Whether there are users with an imported password, who have not logged in yet. */
+export async function hasImportedHashes(db: Db): Promise<boolean> {
+  const { rows } = await db.raw<{ rows: unknown[] }>(`SELECT 1 FROM users WHERE password_hash LIKE '$2%' LIMIT 1`)
+  return rows.length > 0
+}
+
+/** Stores another hash of the same password; false if the password has changed meanwhile. */
+export const replaceHash = async (
+  db: Db,
+  { id, password_hash: old }: Pick<UserFields, 'id' | 'password_hash'>,
+  passwordHash: string,
+): Promise<boolean> =>
+  (await db('users').where({ id, password_hash: old }).update({ password_hash: passwordHash })) === 1
+
 /** Notes whether sessions of a user need a second factor. The user's row must be locked. */
 export const setSecondFactor = async (trx: Trx, id: UserId, has: boolean): Promise<void> => {
   await trx('users').where({ id }).update({ has_second_factor: has })
@@ -263,8 +295,8 @@ export const setRole = async (trx: Trx, id: UserId, role: Role): Promise<void> =
   await trx('users').where({ id }).update({ role })
 }
 
-/** The address of somebody who was deleted: unique, and nobody's (RFC 2606). */
-const nobodysAddress = (id: UserId): string => `deleted-${id}@deleted.invalid`
+/** The address of somebody who was deleted, or has no login: unique, and nobody's (RFC 2606). */
+const nobodysAddress = (why: 'deleted' | 'unclaimed', id: UserId): string => `${why}-${id}@${why}.invalid`
 
 /**
  * Removes everything that identifies a user, or that could sign in as them.
@@ -274,7 +306,10 @@ export async function pseudonymise(trx: Trx, id: UserId, passwordHash: string): 
   await trx('users')
     .where({ id })
     .update({
-      email: nobodysAddress(id),
+      email: nobodysAddress('deleted', id),
+      unclaimed: false,
+      claim_hash: null,
+      claim_until: null,
       password_hash: passwordHash,
       password_changed_at: trx.raw('clock_timestamp()'),
       display_name: '',

@@ -4,6 +4,7 @@
  * docs/money.md#the-audit.
  */
 import type { Db, Trx } from '../platform/postgres/db.ts'
+import { OF_IMPORTS } from './import-invariants.ts'
 import { OF_USAGE } from './usage-invariants.ts'
 
 /** One row that breaks an invariant. */
@@ -193,6 +194,7 @@ const INVARIANTS: Record<string, string> = {
     LEFT JOIN redemptions r ON r.grant_id = m.grant_id
     WHERE g.origin <> CASE WHEN m.code_id IS NULL THEN 'signup' ELSE 'bonus' END
       OR m.code_id IS DISTINCT FROM r.code_id`,
+  ...OF_IMPORTS,
   'an account with debt has nothing to spend': `
     SELECT acc.id AS account_id, acc.debt, g.id AS grant_id, g.remaining FROM accounts acc JOIN grants g
       ON g.account_id = acc.id
@@ -275,6 +277,7 @@ const PART = [
   'payment_reversals WHERE account_id',
   'forgiven_debts WHERE account_id',
   'deductions WHERE account_id',
+  'import_origins WHERE account_id',
 ].map((part) => `${part.split(' ')[0]} AS (SELECT * FROM ${part} = ANY (?::uuid[]))`)
 
 const TABLES = ['accounts', 'grants', 'ledger_entries', 'calls', 'budgets', 'payments']

@@ -7,9 +7,11 @@ import type { AccountId, CallId, GrantId, PaymentId } from '../platform/ids.ts'
 import { publicId } from '../platform/ids.ts'
 
 /** Where the credits of a grant come from. */
-export const ORIGINS = ['signup', 'purchase', 'bonus', 'adjustment'] as const
+export const ORIGINS = ['signup', 'purchase', 'bonus', 'adjustment', 'import'] as const
 /** One of these origins. */
 export type Origin = (typeof ORIGINS)[number]
+/** Those that operators can grant: the others have a cause of their own. */
+export const GRANTABLE = ['purchase', 'bonus', 'adjustment'] as const satisfies Origin[]
 
 /** Every movement of credits. */
 export const ENTRY_KINDS = [

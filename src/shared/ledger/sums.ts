@@ -5,7 +5,7 @@ import { CLOCKS_MS, firstIdAt } from '../platform/ids.ts'
 
 /**
  * Credits. `sold`: purchases. `paid`: those of them that a payment bought; the others were granted by hand. `given`:
- * sign-up credits, bonuses, adjustments. `takenBack`: for refunded money.
+ * sign-up credits, bonuses, adjustments, imports. `takenBack`: for refunded money.
  */
 export type GivenCredits = { sold: number; paid: number; given: number; takenBack: number }
 

@@ -4,6 +4,7 @@ import { setLimitsOf, setGroup } from '../identity/account-limits.ts'
 import type { AccountStatus } from '../identity/accounts.ts'
 import { lockToDelete, markDeleted, setStatus } from '../identity/accounts.ts'
 import { revokeAllKeys } from '../identity/api-keys.ts'
+import { forgetOrigins } from '../identity/import-origins.ts'
 import { deleteInvitationsTo } from '../identity/invitations.ts'
 import { endMembership, endOtherMemberships } from '../identity/member-changes.ts'
 import { accountsOf, ownerOf } from '../identity/members.ts'
@@ -208,6 +209,7 @@ export const deleteAccount = async (
     if (payments > 0 && !evenPaying) return { is: 'paying', payments }
     await revokeAllKeys(trx, accountId)
     await forgetAnswers(trx, accountId)
+    await forgetOrigins(trx, accountId)
     await closeBilling(trx, accountId)
     await deleteWebhooksOf(trx, accountId)
     if (kind === 'personal') await forgetPerson(trx, user, passwordHash)

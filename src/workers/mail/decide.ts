@@ -9,7 +9,7 @@ import type { LinkKind, TokenMint } from '../../shared/identity/one-time-tokens.
 import { isIssued, issueToken } from '../../shared/identity/one-time-tokens.ts'
 import { accessTo } from '../../shared/identity/password-changes.ts'
 import type { UserFields } from '../../shared/identity/users.ts'
-import { findUserByEmail, lockUser } from '../../shared/identity/users.ts'
+import { findUserByEmail, isNobodys, lockUser } from '../../shared/identity/users.ts'
 import type { Db, Trx } from '../../shared/platform/postgres/db.ts'
 import type { CountedKind } from '../../shared/mail/allowance.ts'
 import { countMail, lockMailbox, uncountMail } from '../../shared/mail/allowance.ts'
@@ -32,6 +32,7 @@ type Due = { content: MailContent } | { skip: string } | { issue: () => Promise<
  * mails alone are sent without the outbox.
  */
 export async function decide(db: Db, mail: ClaimedMail, terms: Terms): Promise<Decision> {
+  if (isNobodys(mail.recipient)) return { skip: 'nobody has this address' }
   const mailbox = terms.mailboxes(mail.recipient)
   return db.transaction(async (trx) => {
     await lockMailbox(trx, mailbox)

@@ -26,6 +26,7 @@ export const OUTSIDE = pagesOf([
   ['/access', 'Open the link in our e-mail'],
   ['/sign-in/done?problem=invalid_ticket', 'You are not signed in'],
   [`/sign-in/mail#token=${'x'.repeat(43)}`, 'Complete your sign-in'],
+  [`/claim#token=${'x'.repeat(43)}`, 'Claim your account'],
   [`/invitation#token=${'x'.repeat(43)}`, 'You cannot use this invitation'],
 ])
 /** The others. `:call`, `:account`, `:webhook` and `:house` (a webhook of the operators') stand for ids. */

@@ -34,6 +34,7 @@ export const accounts: Texts['accounts'] = {
   noChange: '还没有运营人员更改过此账户',
   debt: '欠款',
   held: '冻结',
+  importedFrom: '导入来源',
   nothing: '无',
   organisation: '组织；邮箱为其所有者的邮箱',
   personal: '个人',

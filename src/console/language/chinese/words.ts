@@ -84,5 +84,6 @@ export const words: Texts['words'] = {
     purchase: '购买',
     bonus: '奖励',
     adjustment: '调整',
+    import: '导入',
   },
 }

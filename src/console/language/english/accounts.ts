@@ -35,6 +35,7 @@ export const accounts = {
   noChange: 'No operator has changed this account yet',
   debt: 'Debt',
   held: 'Held',
+  importedFrom: 'Imported from',
   nothing: 'nothing',
   organisation: 'Organisation; the address is its owner’s',
   personal: 'Personal',

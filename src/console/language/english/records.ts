@@ -121,6 +121,8 @@ export const records = {
     identity_linked: 'Connected an account at a provider',
     identity_removed: 'Disconnected an account at a provider',
     login_link_made: 'Made a link that signs in',
+    account_imported: 'Imported from another gateway',
+    claim_link_made: 'Made a link that claims the account',
   },
   lists: {
     '/api/operator/accounts': 'accounts',

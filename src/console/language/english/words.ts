@@ -94,5 +94,6 @@ export const words = {
     purchase: 'Purchase',
     bonus: 'Bonus',
     adjustment: 'Adjustment',
+    import: 'Import',
   },
 }

@@ -83,7 +83,7 @@ const labelOf = ({ name, email }: OperatedAccount): string => name || email
 
 type HeadProps = { file: AccountDetails; reload: () => void }
 
-function Head({ file: { account, groups, held, openCalls, debt }, reload }: HeadProps) {
+function Head({ file: { account, groups, importedFrom, held, openCalls, debt }, reload }: HeadProps) {
   const [asking, setAsking] = useState(false)
   const verb = account.status === 'active' ? 'suspend' : 'activate'
   return (
@@ -119,6 +119,11 @@ function Head({ file: { account, groups, held, openCalls, debt }, reload }: Head
         <Fact name={t.members.joined}>
           <Time iso={account.createdAt} />
         </Fact>
+        {importedFrom && (
+          <Fact name={words.importedFrom} long testId="imported-from">
+            {importedFrom.source} <code>{importedFrom.theirId}</code>
+          </Fact>
+        )}
         <Fact name="ID" long>
           <code>{account.id}</code>
         </Fact>

@@ -1,6 +1,6 @@
 /**
- * What another gateway's database contains, in our terms: written by its reader, applied by `applyPlan`. Ids are theirs,
- * as text: stable, and unique among users, organisations and keys each. Credits are exact whole numbers.
+ * What another gateway's database contains, in our terms: its reader writes it, and `importPlan` applies it. Ids are
+ * theirs, as text: stable, and unique among users, organisations and keys each. Credits are exact whole numbers.
  */
 import type { Period } from '../../identity/budgets.ts'
 
@@ -67,7 +67,7 @@ export type PlannedKey = {
   isDisabled: boolean
 }
 
-/** What is not imported as it is, and why: an English sentence. `what`: a noun, such as `key`, `budget` or `channel`. */
+/** What is not imported as it is, and why: a sentence. `what`: a noun, such as `key`, `budget` or `channel`. */
 export type Listed = { what: string; theirId: string; reason: string }
 
 /** What is to be imported. */
