@@ -15,7 +15,7 @@ import { readPlan, readRules, writeDraft } from '../import/read.ts'
 type Draft = { files: string[]; variables: string[]; listed: Listed[] }
 
 /** Importing from other gateways. */
-export const importCommands: Command<object>[] = [
+export const importCommands: Command[] = [
   {
     usage:
       `import ${IMPORT_KINDS.join('|')} <source> [--apply] [--rules <file>] [--name <name>] [--out <folder>] ` +
@@ -46,7 +46,7 @@ export const importCommands: Command<object>[] = [
 
 const NAME: z.ZodType<string> = label(60)
 
-function imported(report: ImportReport, draft: Draft | null): Report<object> {
+function imported(report: ImportReport, draft: Draft | null): Report {
   if (!draft) return { json: report, text: reportText(report) }
   const { files, variables, listed } = draft
   const text = [
