@@ -57,8 +57,7 @@ export async function up(db: Knex): Promise<void> {
       ADD CONSTRAINT users_claimed_once CHECK (unclaimed OR claim_hash IS NULL),
       ADD CONSTRAINT users_unclaimed_have_no_login
         CHECK (NOT unclaimed OR (password_hash = 'none' AND email_verified_at IS NULL AND role = 'user'));
-    COMMENT ON COLUMN users.unclaimed IS
-      'Whether nobody has claimed them: they have no login, and an address of nobody.';
+    COMMENT ON COLUMN users.unclaimed IS 'Whether nobody has claimed them: they have no login, and nobody''s address.';
     COMMENT ON COLUMN users.claim_hash IS 'SHA-256 of the token of the link that claims them; null: there is none.';
     COMMENT ON COLUMN users.claim_until IS 'From then on that link is refused.';
     COMMENT ON COLUMN users.password_hash IS

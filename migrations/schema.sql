@@ -1072,7 +1072,7 @@ CREATE TABLE users (
   created_at timestamptz NOT NULL DEFAULT now(), -- Registration.
   has_second_factor boolean NOT NULL DEFAULT false, -- Whether a session needs one. Changed with the factors.
   language text NOT NULL DEFAULT 'en'::text, -- Of mails to them: a tag such as zh-CN.
-  unclaimed boolean NOT NULL DEFAULT false, -- Whether nobody has claimed them: they have no login, and an address of nobody.
+  unclaimed boolean NOT NULL DEFAULT false, -- Whether nobody has claimed them: they have no login, and nobody's address.
   claim_hash bytea, -- SHA-256 of the token of the link that claims them; null: there is none.
   claim_until timestamptz, -- From then on that link is refused.
   CONSTRAINT users_pkey PRIMARY KEY (id),

@@ -9,6 +9,7 @@ import { bannerCommands } from './commands/banner.ts'
 import { codeCommands } from './commands/codes.ts'
 import { paymentCommands } from './commands/payments.ts'
 import { mailCommands } from './commands/mail.ts'
+import { importCommands } from './commands/import.ts'
 import { keyCommands } from './commands/keys.ts'
 import { webhookCommands } from './commands/webhooks.ts'
 import { moneyCommands } from './commands/money.ts'
@@ -28,5 +29,6 @@ export const COMMANDS: Command<object>[] = [
   ...mailCommands,
   ...webhookCommands,
   ...bannerCommands,
+  ...importCommands,
   ...doctorCommands,
 ]

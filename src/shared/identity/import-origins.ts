@@ -40,14 +40,10 @@ export type KnownOrigin = {
 /** What becomes of an id once its account is deleted: it may name a person. */
 const forgotten = (theirId: string): string => `sha256:${hash('sha256', theirId, 'hex')}`
 
-/**
- * Locks a source, so that its imports take turns; makes it the first time.
- * @returns the gateway that it is.
- */
-export async function holdSource(trx: Trx, { name, gateway }: ImportSource): Promise<string> {
+/** Locks a source, so that its imports take turns; makes it the first time. */
+export async function holdSource(trx: Trx, { name, gateway }: ImportSource): Promise<void> {
   await trx('import_sources').insert({ name, gateway }).onConflict('name').ignore()
-  const held = await trx('import_sources').where({ name }).forUpdate().first<{ gateway: string }>('gateway')
-  return held.gateway
+  await trx('import_sources').where({ name }).forUpdate().first('name')
 }
 
 /** The gateway that a source is; null for one that nothing was imported from. */

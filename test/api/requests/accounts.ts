@@ -1,3 +1,6 @@
+import { makeClaim } from '../../../src/shared/identity/claims.ts'
+import { createUser } from '../../../src/shared/identity/users.ts'
+import { newId } from '../../../src/shared/platform/ids.ts'
 import { PASSWORD } from '../../support/console.ts'
 import { addApp, cookieOf } from '../console/support/app.ts'
 import type { Requests } from '../support/visitor.ts'
@@ -42,5 +45,11 @@ export const requests: Requests = {
     await again('POST', '/api/auth/logout')
     const last = client((await nobody('POST', '/api/auth/login', { email: next, password: PASSWORD })).json.token)
     await last('POST', '/api/auth/delete', { email: next, password: PASSWORD })
+    const unclaimed = { id: newId('user'), accountId: newId('account'), email: null, passwordHash: 'none' }
+    const claim = await db.transaction(async (trx) => {
+      await createUser(trx, unclaimed)
+      return makeClaim(trx, unclaimed.id)
+    })
+    await nobody('POST', '/api/auth/claim', { token: claim, email: `claims-${email}`, password: PASSWORD })
   },
 }

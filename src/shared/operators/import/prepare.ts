@@ -58,7 +58,10 @@ const MAX_NAME = 60
 const MAX_ID = 400
 const MAX_RATE = 1_000_000_000
 
-/** What can be imported of a plan, users before organisations, and all exceptions. @param groups of the catalogue */
+/**
+ * What can be imported of a plan, users before organisations, and all that is listed.
+ * @param groups of the catalogue
+ */
 export function preparePlan(plan: ImportPlan, groups: ReadonlySet<string>): [PreparedAccount[], Listed[]] {
   const listed: Listed[] = [...plan.listed]
   const list: List = (what, theirId, reason) => listed.push({ what, theirId, reason })

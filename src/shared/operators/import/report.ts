@@ -117,7 +117,12 @@ export function reportText(report: ImportReport): string {
     `Groups: ${inGroups.length === 0 ? 'none' : inGroups.join(', ')}`,
     `Balances there: ${credits.theirs.amount} ${credits.theirs.unit}`,
     `Credits imported before: ${credits.before}, now: ${credits.granted}, together: ${credits.after}`,
-    ...(exceptions.length === 0 ? ['No exceptions.'] : [`Exceptions: ${exceptions.length}`]),
-    ...exceptions.map(({ what, theirId, reason }) => `  ${what} ${theirId}: ${reason}`),
+    ...exceptionLines(exceptions, 'the import'),
   ].join('\n')
 }
+
+/** What is not imported as it is, a line each. */
+export const exceptionLines = (exceptions: readonly Listed[], of: string): string[] => [
+  `Exceptions of ${of}: ${exceptions.length === 0 ? 'none' : exceptions.length}`,
+  ...exceptions.map(({ what, theirId, reason }) => `  ${what} ${theirId}: ${reason}`),
+]
