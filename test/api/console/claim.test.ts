@@ -11,7 +11,7 @@ import { useOperator } from '../../support/console.ts'
 import { aPlan, aPlannedUser, anImportedKey } from '../../shared/operators/import/plans.ts'
 
 describe('an imported user', () => {
-  const web = useConsole()
+  const web = useConsole({ SIGNUP_CREDITS: '1000', SIGNUP_CREDITS_AT: 'verification' })
   const operator = useOperator(web)
   const { run, refusal } = commandsOver(web, [...accountCommands, ...signInCommands])
   const userOf = async (source: string) => {
