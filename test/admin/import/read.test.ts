@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import sqlite from 'node-sqlite3-wasm'
 import { readPlan, readRules } from '../../../src/admin/import/read.ts'
+import { openPostgres } from '../../../src/admin/import/sources/postgres.ts'
 import { SECRETS, complaintOf, fixture, rules, useImports } from './reading.ts'
 
 describe('the sources and rules of an import', () => {
@@ -43,6 +44,18 @@ describe('the sources and rules of an import', () => {
       const shown = await complaintOf(readPlan('new-api', dump, rules('1')))
       expect(shown).to.include(message).and.not.match(SECRETS)
     }
+  })
+
+  it('reads Postgres in batches, as it was at one moment', async () => {
+    const { db } = state
+    await db.raw('CREATE TABLE theirs AS SELECT id, 9007199254740993 + id AS quota FROM generate_series(1, 2500) id')
+    const source = await openPostgres(state.databaseUrl)
+    expect(await source.columns('theirs')).to.deep.equal(['id', 'quota'])
+    await db.raw('DELETE FROM theirs WHERE id <= 2400')
+    let sum = 0n
+    for await (const { quota } of source.rows('theirs', ['id', 'quota'])) sum += BigInt(quota as string)
+    await source.close()
+    expect(sum).to.equal(9007199254740993n * 2500n + (2500n * 2501n) / 2n)
   })
 
   it('refuses sources that it cannot read, without the password of their address', async () => {
