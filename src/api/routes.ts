@@ -1,6 +1,4 @@
-/**
- * Every endpoint: start reading here. What each of them accepts, checks and answers is in its own file.
- */
+/** Every endpoint: start reading here. What each of them accepts, checks and answers is in its own file. */
 import { beginCheckout, redeem } from './billing/checkout.ts'
 import { changeBilling, forgetCard, showBilling } from './billing/overview.ts'
 import { cancelPayment, showPayment, showPayments, syncPayment } from './billing/payments.ts'

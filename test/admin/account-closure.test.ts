@@ -6,6 +6,7 @@ import { accountCommands } from '../../src/admin/commands/accounts.ts'
 import { accountClosureCommands } from '../../src/admin/commands/account-closure.ts'
 import { createKey } from '../../src/shared/identity/api-keys.ts'
 import { createKeyLookup } from '../../src/shared/identity/key-lookup.ts'
+import { holdSource, noteOrigin } from '../../src/shared/identity/import-origins.ts'
 import { newId, publicId } from '../../src/shared/platform/ids.ts'
 import { deduct } from '../../src/shared/ledger/deductions.ts'
 import { listActions } from '../../src/shared/action-log/actions.ts'
@@ -104,11 +105,16 @@ describe('the commands for an account over its life', () => {
   it('export all that is known about it, as lines', async () => {
     await image(gateway, account, 'a boat')
     await session()
+    await gateway.db.transaction(async (trx) => {
+      await holdSource(trx, { name: 'old', gateway: 'litellm' })
+      const origin = { kind: 'user' as const, theirId: account.email, accountId: account.id, userId: account.userId }
+      await noteOrigin(trx, 'old', { ...origin, off: false })
+    })
     const lines: Record<string, unknown>[] = []
     for await (const line of (await run('account export', [account.email])).lines!) lines.push(line as never)
     const types = new Set(lines.map(({ type }) => type))
     expect([...types]).to.have.members(
-      'account key session secondFactor billing grant ledgerEntry call operatorAction'.split(' '),
+      'account key import session secondFactor billing grant ledgerEntry call operatorAction'.split(' '),
     )
     expect(lines[0]).to.include({ type: 'account', email: account.email, credits: 60 })
     expect(JSON.stringify(lines)).not.to.include(account.key)

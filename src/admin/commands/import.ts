@@ -1,5 +1,5 @@
 /** import */
-import { z } from 'zod'
+import type { z } from 'zod'
 import { IMPORT_KINDS } from '../../shared/operators/import/plan.ts'
 import type { Listed } from '../../shared/operators/import/plan.ts'
 import { gatewayOf } from '../../shared/identity/import-origins.ts'

@@ -110,7 +110,7 @@ export async function grantedOf(db: Db, source: string): Promise<bigint> {
 export type ImportedFrom = { source: string; theirId: string | null }
 
 /** Where an account was imported from; null if it was not. */
-export async function importedFrom(db: Db, accountId: AccountId): Promise<ImportedFrom | null> {
+export async function importedFrom(db: Db | Trx, accountId: AccountId): Promise<ImportedFrom | null> {
   const row = await db('import_origins')
     .where({ account_id: accountId })
     .whereIn('kind', ['user', 'organisation'])
@@ -128,13 +128,15 @@ export const listOrigins = async (db: Db, accountId: AccountId): Promise<ListedO
 /** A thing that was imported, and what it is called there. */
 export type ListedOrigin = { source: string; kind: OriginKind; theirId: string }
 
-/** Forgets what the things of an account are called elsewhere: they are still recognised, and not imported again. */
-export async function forgetOrigins(trx: Trx, accountId: AccountId): Promise<void> {
-  await trx.raw(
-    `UPDATE import_origins SET their_id = 'sha256:' || encode(sha256(convert_to(their_id, 'UTF8')), 'hex')
-     WHERE account_id = ? AND their_id NOT LIKE 'sha256:%'`,
-    [accountId],
-  )
+/**
+ * Forgets what the things of an account, or a user with their memberships, are called elsewhere: they are still
+ * recognised, and not imported again.
+ */
+export async function forgetOrigins(trx: Trx, of: { account_id: AccountId } | { user_id: UserId }): Promise<void> {
+  await trx('import_origins')
+    .where(of)
+    .whereNot('their_id', 'like', 'sha256:%')
+    .update({ their_id: trx.raw(`'sha256:' || encode(sha256(convert_to(their_id, 'UTF8')), 'hex')`) })
 }
 
 /** The imported keys of the accounts of a user, as a subquery of their ids. */

@@ -1,10 +1,14 @@
-/** The sign-up credits: once an account, and once a mailbox, even if it had other accounts before. */
+/**
+ * The sign-up credits: once an account, and once a mailbox, even if it had other accounts before. An imported account
+ * gets none: it is no new one.
+ */
 import type { Config } from '../platform/config/config.ts'
 import { newId } from '../platform/ids.ts'
 import type { Trx } from '../platform/postgres/db.ts'
 import { grant, hasGrantOf } from '../ledger/ledger.ts'
 import type { Mailboxes } from '../mail/mailboxes.ts'
 import { claimGift, createMailboxes } from '../mail/mailboxes.ts'
+import { importedFrom } from './import-origins.ts'
 import type { UserRow } from './users.ts'
 
 /** What is granted with a registration or a proof of an address, perhaps nothing. */
@@ -24,6 +28,7 @@ export async function giveSignupCredits(
 ): Promise<UserRow> {
   const accountId = user.account_id
   if (signupCredits === 0 || (await hasGrantOf(trx, accountId, 'signup'))) return user
+  if (await importedFrom(trx, accountId)) return user
   const id = newId('grant')
   if (!(await claimGift(trx, mailboxes(user.email), id, null))) return user
   return { ...user, credits: await grant(trx, { id, accountId, origin: 'signup', amount: signupCredits }) }

@@ -209,7 +209,7 @@ export const deleteAccount = async (
     if (payments > 0 && !evenPaying) return { is: 'paying', payments }
     await revokeAllKeys(trx, accountId)
     await forgetAnswers(trx, accountId)
-    await forgetOrigins(trx, accountId)
+    await forgetOrigins(trx, { account_id: accountId })
     await closeBilling(trx, accountId)
     await deleteWebhooksOf(trx, accountId)
     if (kind === 'personal') await forgetPerson(trx, user, passwordHash)
@@ -226,6 +226,7 @@ async function forgetPerson(trx: Trx, { id, email }: UserFields, passwordHash: s
   }
   await endSessions(trx, id)
   await endOtherWays(trx, id)
+  await forgetOrigins(trx, { user_id: id })
   await deleteTickets(trx, id)
   await forgetNetworks(trx, id)
   await deleteMailsOf(trx, id, email)

@@ -40,6 +40,19 @@ describe('passwords', () => {
       expect(await verifyOwner(stored, proof).catch(({ code }: ApiError) => code)).to.equal(due)
   })
 
+  it('cost the same work, whichever hash they are compared with, while there are imported ones', async () => {
+    const work = async (hash: string | null, bothKinds: boolean): Promise<number> => {
+      const before = process.cpuUsage()
+      for (let round = 0; round < 3; round++) expect(await verifyPassword(hash, 'wrong', bothKinds)).to.equal(false)
+      const { user, system } = process.cpuUsage(before)
+      return user + system
+    }
+    const imported = '$2a$10$7EqJtq98hPqEX7fNZaFWoOhi6EmsUsGrr3zUrBKOHkiNMhhAmmMx2'
+    await work(null, true)
+    const all = [await work(imported, true), await work(await hashPassword('another'), true), await work(null, true)]
+    expect(Math.max(...all) / Math.min(...all)).to.be.lessThan(1.5)
+  })
+
   it('are the same from every keyboard: letters with their marks, Hangul, digits and spaces of any width', async () => {
     for (const [set, typed] of [
       ['Caf\u00e9-terrasse-7', 'Cafe\u0301-terrasse-7'],

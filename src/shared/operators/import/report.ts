@@ -47,7 +47,7 @@ export async function runImport(db: Db, source: ImportSource, plan: ImportPlan, 
     members,
     keys: counted(plan.keys.length, keys),
     budgets,
-    groups: Object.fromEntries([...groups].toSorted()),
+    groups: Object.fromEntries([...groups].toSorted(([one], [other]) => one.localeCompare(other))),
     credits: {
       theirs: plan.theirSum,
       before: String(before),
