@@ -40,6 +40,11 @@ export const KINDS: readonly {
     }),
     mayBeSent: 4,
   },
+  ...(['generateContent', 'streamGenerateContent?alt=sse'] as const).map((verb) => ({
+    path: `models/sandbox-chat:${verb}`,
+    body: (text: string) => ({ contents: [{ parts: [{ text: `${text} [chunks 4 20]` }] }] }),
+    mayBeSent: 4,
+  })),
   { path: 'images/generations', body: (prompt) => ({ model: 'sandbox-image', prompt }), mayBeSent: 1 },
   {
     path: 'images/generations',
