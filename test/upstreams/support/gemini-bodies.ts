@@ -20,12 +20,19 @@ const code = fc.oneof(
   text.map((output) => ({ codeExecutionResult: { outcome: 'OUTCOME_OK', output } })),
 )
 
+// A model reads other results as JSON, without the escapes that they have as a text of JSON.
+const response = fc.oneof(
+  text.map((output) => ({ output })),
+  text.map((error) => ({ error })),
+  fc.constantFrom({}, { at: 1.5, on: true }),
+)
+
 /** Contents of which the functions that are called have answers. */
 const called = fc
   .record({
     of: name,
     args: often(schema),
-    response: schema,
+    response,
     parts: now(fc.array(file, { maxLength: 2 })),
     id: now(word),
   })
