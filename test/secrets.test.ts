@@ -71,6 +71,10 @@ describe('the logs of web and worker', () => {
       { model: 'canary-model' },
       { 'x-canary': 'canary-header', cookie: 'canary-cookie' },
     )
+    const contents = [{ parts: [{ text: 'canary-prompt' }] }]
+    for (const path of ['models/sandbox-chat:generateContent', 'models/canary:generateContent', 'models/canary'])
+      for (const query of [`?key=${key}`, '?key=canary-key', `?key=${key}&key=canary-key`])
+        await send('POST', `${url}/v1/${path}${query}`, { body: { contents } })
     await send('POST', `${url}/api/email/reset`, { body: { token: 'canary-token', password: 'canary-passw0rd2' } })
     await stopProcesses()
 

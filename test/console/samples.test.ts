@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { root } from '../../scripts/folders.ts'
@@ -8,6 +8,7 @@ import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
+import { clientProgram } from '../../scripts/testing/clients.ts'
 import type { Example, Sample } from '../../src/console/parts/samples/samples.ts'
 import { samplesOf, similarCurl } from '../../src/console/parts/samples/samples.ts'
 import { DIALECTS } from '../../src/shared/chat/dialect.ts'
@@ -54,12 +55,18 @@ const CLAUDE = `claude() { node --input-type=module -e "
   console.log(answer.content[0].text)
 "; }`
 
+/** In place of Gemini CLI, what it asks by the variables that it reads. */
+const GEMINI = `gemini() { curl -s "$GOOGLE_GEMINI_BASE_URL/v1beta/models/$2:generateContent" \\
+  -H "x-goog-api-key: $GEMINI_API_KEY" -H 'Content-Type: application/json' \\
+  -d '{"contents":[{"parts":[{"text":"[answer well yes]"}]}]}'; }`
+
 /** What runs a sample in its language. */
 const RUNNERS: Record<string, (code: string) => [command: string, args: string[]]> = {
   curl: (code) => ['sh', ['-c', code]],
   Python: (code) => ['python3', ['-c', code]],
   JavaScript: (code) => ['node', ['--input-type=module', '-e', code]],
   'Claude Code': (code) => ['sh', ['-c', `${CLAUDE}\n${code}`]],
+  'Gemini CLI': (code) => ['sh', ['-c', `${GEMINI}\n${code}`]],
 }
 
 describe('the code that the console shows', () => {
@@ -67,10 +74,14 @@ describe('the code that the console shows', () => {
   const folder = mkdtempSync(join(root, '.samples-'))
   afterEach(() => expectBooksToBalance(gateway.db))
   after(() => rmSync(folder, { recursive: true }))
+  const google = clientProgram('google-genai')
   let gateway: Gateway
   let account: TestAccount
   before(async () => {
     gateway = await startGateway()
+    if (google === null) return
+    mkdirSync(join(folder, 'node_modules'))
+    symlinkSync(join(google, '../../../..'), join(folder, 'node_modules/@google'))
     account = await anAccount(gateway.db, 10_000)
   })
   after(() => gateway.stop())
@@ -95,10 +106,12 @@ describe('the code that the console shows', () => {
       const asked = EXAMPLES.flatMap(([example, prints]) =>
         samplesOf(example, gateway.url)
           .filter((sample) => sample.language === language)
+          // Google's SDK is where tests of clients have it, if it is installed.
+          .filter(({ code }) => language !== 'JavaScript' || google !== null || !code.includes('@google/genai'))
           .map(({ code }) => ({ code, prints })),
       )
       expect(asked).not.to.deep.equal([])
-      const missing = language === 'Python' ? await noPython('openai, anthropic') : null
+      const missing = language === 'Python' ? await noPython('openai, anthropic, google.genai') : null
       if (missing !== null) {
         const parse = 'import ast, sys; ast.parse(sys.argv[1])'
         for (const { code } of asked) await run('python3', ['-c', parse, code])

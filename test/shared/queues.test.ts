@@ -20,6 +20,7 @@ const DIALECTS: [string, (content: string) => object][] = [
   ['chat/completions', (content) => ({ messages: [{ role: 'user', content }] })],
   ['messages', (content) => ({ max_tokens: 50, messages: [{ role: 'user', content }] })],
   ['responses', (input) => ({ input })],
+  ['models/sandbox-chat:', (text) => ({ contents: [{ parts: [{ text }] }] })],
 ]
 
 describe('a call whose connection to Redis is lost while it is enqueued', () => {
@@ -76,11 +77,12 @@ describe('a call whose connection to Redis is lost while it is enqueued', () => 
           let back = (): void => {}
           arena.proxies.web.redis.admitAfter(new Promise<void>((resolve) => (back = resolve)))
           const content = `${prompt} [hold] [answer as it was asked once]`
-          const asked = post(`${arena.url}/v1/${path}`, account.key, {
-            model: 'sandbox-chat',
-            stream,
-            ...words(content),
-          })
+          // Gemini's paths name what others have in the body.
+          const isNamed = path.endsWith(':')
+          const verb = isNamed ? (stream ? 'streamGenerateContent' : 'generateContent') : ''
+          const body = { ...(!isNamed && { model: 'sandbox-chat', stream }), ...words(content) }
+          const headers = { 'x-goog-api-key': account.key }
+          const asked = post(`${arena.url}/v1/${path}${verb}`, account.key, body, headers)
           await until('the upstream to have it', () => sandbox.journal(prompt).length > 0)
           await redis.del(await redis.keys(`${arena.config.REDIS_PREFIX}:chat:*`))
           back()

@@ -27,6 +27,14 @@ const KINDS = {
     body: (content: string, limit: number) => ({ model: 'gpt', input: content, max_output_tokens: limit }),
     refused: [429, 'rate_limit_error', 'rate_limit_exceeded'],
   },
+  gemini: {
+    path: '/v1beta/models/gpt:generateContent',
+    body: (content: string, limit: number) => ({
+      contents: [{ parts: [{ text: content }] }],
+      generationConfig: { maxOutputTokens: limit },
+    }),
+    refused: [429, undefined, 429],
+  },
   chat: {
     path: '/v1/chat/completions',
     body: (content: string, limit: number) => ({ model: 'gpt', max_tokens: limit, messages: user(content) }),

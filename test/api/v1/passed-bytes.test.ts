@@ -1,3 +1,4 @@
+import type { Reply } from '../../../scripts/harness/http.ts'
 import { expect } from 'chai'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,6 +23,7 @@ const ASKED = {
   },
   messages: { path: '/v1/messages', tools: [{ name: 'look', input_schema: SCHEMA }] },
 }
+const FUNCTIONS = [{ functionDeclarations: [{ name: 'look', parametersJsonSchema: SCHEMA }] }]
 /** Protocols of upstreams, and the dialect in which each streams. */
 const PROTOCOLS = { openai: 'chat', anthropic: 'messages' } as const
 
@@ -30,6 +32,14 @@ const steady = (text: string): string =>
   text
     .replaceAll(/"id":"(msg|chatcmpl|toolu|call)[-_][0-9a-zA-Z-]{16,}"/g, '"id":"$1-…"')
     .replaceAll(/"created":\d+/g, '"created":…')
+    .replaceAll(/"(responseId|thoughtSignature)":"[^"]*"/g, '"$1":"…"')
+
+function expectSample({ status, text }: Reply, name: string): void {
+  expect(status, text).to.equal(200)
+  const file = join(root, 'test/api/v1/stream-samples', `${name}.txt`)
+  if (RECORDS) writeFileSync(file, steady(text))
+  expect(steady(text)).to.equal(readFileSync(file, 'utf8'))
+}
 
 // The bytes of a stream within its own dialect: calls/json-passes.test.ts.
 describe('a call and its upstream', () => {
@@ -91,10 +101,19 @@ describe('a call and its upstream', () => {
         const { events, end } = VENDOR_STREAMS[own]
         const messages = [{ role: 'user', content: scripted.prompt(streaming(streamOf(...events, ...end))) }]
         const body = { model: `by-${protocol}`, max_tokens: 100, stream: true, messages, tools }
-        const { status, text } = await account.post(path, body)
-        expect(status, text).to.equal(200)
-        const file = join(root, 'test/api/v1/stream-samples', `${dialect}-over-${protocol}.txt`)
-        if (RECORDS) writeFileSync(file, steady(text))
-        expect(steady(text)).to.equal(readFileSync(file, 'utf8'))
+        expectSample(await account.post(path, body), `${dialect}-over-${protocol}`)
+      })
+
+  for (const [protocol, own] of Object.entries(PROTOCOLS))
+    for (const [alt, form] of [
+      ['?alt=sse', 'gemini'],
+      ['', 'gemini-list'],
+    ] as const)
+      it(`stream the bytes of the sample: ${form} over ${protocol}`, async () => {
+        const { events, end } = VENDOR_STREAMS[own]
+        const text = scripted.prompt(streaming(streamOf(...events, ...end)))
+        const body = { contents: [{ parts: [{ text }] }], tools: FUNCTIONS }
+        const path = `/v1beta/models/by-${protocol}:streamGenerateContent${alt}`
+        expectSample(await account.post(path, body), `${form}-over-${protocol}`)
       })
 })

@@ -46,6 +46,11 @@ export const KINDS: readonly Kind[] = [
   chat('chat/completions', IN_CHUNKS, { stream: true }),
   chat('messages', '', { model: 'claude' }),
   chat('messages', IN_CHUNKS, { stream: true, max_tokens: 128_000 }),
+  ...['generateContent', 'streamGenerateContent?alt=sse'].map((verb) => ({
+    path: `models/sandbox-chat:${verb}`,
+    body: (text: string) => ({ contents: [{ parts: [{ text: `${text}${IN_CHUNKS}` }] }] }),
+    mayBeSent: 4,
+  })),
   image(''),
   image(' [pictures 2]', { n: 3 }),
   chat('chat/completions', SLOW),

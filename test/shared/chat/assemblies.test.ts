@@ -15,6 +15,8 @@ const block = { type: 'content_block_start', index: 0, content_block: { type: 't
 const blockDelta = (delta: Frame): Frame => ({ type: 'content_block_delta', index: 0, delta })
 const item = { type: 'response.output_item.added', output_index: 0, item: { type: 'reasoning', summary: [] } }
 
+const contentOf = (...parts: Frame[]): Frame => ({ candidates: [{ content: { parts } }] })
+
 /** What an upstream repeats in each piece, and what may come first. */
 const REPEATED: Record<string, { dialect: Dialect; first?: Frame; piece: (nth: number) => Frame }> = {
   'thoughts in details of one each': {
@@ -40,6 +42,11 @@ const REPEATED: Record<string, { dialect: Dialect; first?: Frame; piece: (nth: n
   },
   words: { dialect: 'messages', first: block, piece: () => blockDelta({ type: 'text_delta', text: 'ab ' }) },
   'reasons to stop': { dialect: 'messages', piece: (nth) => ({ type: 'message_delta', delta: { [`f${nth}`]: nth } }) },
+  'words of contents': { dialect: 'gemini', piece: () => contentOf({ text: 'ab ' }) },
+  'calls of functions': {
+    dialect: 'gemini',
+    piece: (nth) => contentOf({ functionCall: { name: 'f', args: { nth } } }),
+  },
   'parts of a summary': {
     dialect: 'responses',
     first: item,
@@ -104,6 +111,7 @@ describe('an answer that is put together', () => {
       ['chat', [choice({ delta: { content: 'é', reasoning_content: 'abc', reasoning: 'abc' } })]],
       ['messages', [block, blockDelta({ type: 'text_delta', text: 'éabc' })]],
       ['responses', [item, { type: 'response.refusal.delta', output_index: 0, delta: 'éabc' }]],
+      ['gemini', [contentOf({ text: 'é', thought: true }, { functionCall: { name: 'f', args: {} } })]],
     ] as const) {
       const assembly = dialectOf(dialect).answers.assemble(Infinity)
       for (const frame of frames) assembly.add(frame)

@@ -93,7 +93,7 @@ function play({ dialect, parse, model, limited }: Holding, asked: Asked): 'refus
 }
 
 /** Declares the test that no body of a dialect is billed for more than is held for it. */
-export function holds(what: 'chat' | 'message' | 'response', title: string, holding: Holding): void {
+export function holds(what: 'chat' | 'message' | 'response' | 'content', title: string, holding: Holding): void {
   describe(`the hold of any ${what}`, () => {
     it(title, () => {
       const startedAt = performance.now()

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import type { Dialect } from '../../../src/shared/chat/dialect.ts'
+import { candidateOf, partsOfCandidate } from '../../../src/shared/chat/gemini/join-frames.ts'
+import { listOf } from '../../../src/shared/platform/fields.ts'
 import type { Fields } from '../../../src/shared/platform/fields.ts'
 import type { Protocol } from './translated.ts'
 import { ask } from './translated.ts'
@@ -307,19 +309,24 @@ describe('what a model wants back with its thoughts and calls', () => {
     ],
   ]
   for (const [name, protocol, delta, back] of answers) {
-    for (const dialect of ['messages', 'responses'] as const) {
+    for (const dialect of ['messages', 'responses', 'gemini'] as const) {
       it(`is ${name}, through clients of ${dialect} to the route that made it alone`, async () => {
-        const first =
-          dialect === 'messages'
-            ? { messages: HELLO, tools: [tool('f')] }
-            : { input: 'hello', tools: [{ type: 'function', name: 'f', parameters: {} }] }
+        const asked = { role: 'user', parts: [{ text: 'hello' }] }
+        const first = {
+          messages: { messages: HELLO, tools: [tool('f')] },
+          responses: { input: 'hello', tools: [{ type: 'function', name: 'f', parameters: {} }] },
+          gemini: { contents: [asked], tools: [{ functionDeclarations: [{ name: 'f' }] }] },
+        }[dialect]
         const answer = await ask(dialect, first, protocol).answer(chunk(delta), chunk({}, 'tool_calls'))
         const text = JSON.stringify(answer)
         for (const secret of ['SIG', 'S1', 'D1', 'D2']) expect(text).to.not.include(`"${secret}"`)
-        const next =
-          dialect === 'messages'
-            ? { messages: [...HELLO, { role: 'assistant', content: answer.content }] }
-            : { input: [{ type: 'message', role: 'user', content: 'hello' }, ...(answer.output as Fields[])] }
+        // Many clients of Gemini drop the thoughts, and keep the signatures of other parts.
+        const parts = partsOfCandidate(candidateOf(answer)).filter(({ thought }) => thought !== true)
+        const next = {
+          messages: { messages: [...HELLO, { role: 'assistant', content: answer.content }] },
+          responses: { input: [{ type: 'message', role: 'user', content: 'hello' }, ...listOf(answer.output)] },
+          gemini: { contents: [asked, { role: 'model', parts }] },
+        }[dialect]
         const [, turn] = ask(dialect, next, protocol).body.messages as Fields[]
         expect(JSON.parse(JSON.stringify(turn))).to.deep.include(JSON.parse(JSON.stringify(back)))
         const [, elsewhere] = ask(dialect, next, protocol, 'b').body.messages as Fields[]

@@ -78,7 +78,7 @@ const sendMany = sending((embeddings) => ({ embeddings }))
 
 type Vector = { values: unknown }
 
-/** Sends the answer of a call in Google's form. @throws ApiError overloaded if too much waits for its readers. */
+/** Sends answers in Google's form. @throws ApiError overloaded if too much waits for its readers already */
 function sending(shown: (vectors: Vector[]) => object) {
   return async (ctx: Context, deps: BodyDeps, answer: Answer | LongAnswer): Promise<void> => {
     if (answer.status !== 200) return sendAnswer(ctx, deps, isLong(answer) ? answer : failed(answer))

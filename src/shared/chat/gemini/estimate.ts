@@ -7,7 +7,7 @@ import type { CountingRules, Tokens } from '../../terms/pricing.ts'
 import type { Sized } from '../parts.ts'
 import { countOf, estimateOf, fixedTokensOf } from '../parts.ts'
 import { closingBytes } from '../schemas.ts'
-import { functionsOf, partsOf } from './parts.ts'
+import { bytesOfWords, functionsOf, partsOf } from './parts.ts'
 import { schemaOfAnswer } from './read-request.ts'
 
 const sizedOf = (request: ChatRequest): Sized => ({
@@ -26,10 +26,17 @@ export const countGemini = (
   rules: CountingRules,
 ): number => countOf(bytesAsJson(request), partsOf(request), rules)
 
-/** The tokens of a request. @param text how it was written: an upstream may be sent its numbers so */
+/**
+ * The tokens of a request. A text file counts by its data or by its words, whichever are more bytes.
+ * @param text how it was written: an upstream may be sent its numbers so
+ */
 export const estimateGemini = (request: ChatRequest, rules: CountingRules, text = ''): Tokens =>
   estimateOf(
-    bytesAsJson(request) + closingBytes(schemaOfAnswer(asFields(request.generationConfig)), []) + excessDigits(text),
+    bytesAsJson(request) + bytesOfWords(request) + schemaBytes(request) + excessDigits(text),
     sizedOf(request),
     rules,
   )
+
+/** What the schema of its answer may have more where an upstream has it closed. */
+const schemaBytes = ({ generationConfig }: ChatRequest): number =>
+  closingBytes(schemaOfAnswer(asFields(generationConfig)), [])

@@ -1,6 +1,8 @@
 /** The pictures and documents in a request of Gemini's API: in its contents, and in what functions answered. */
 import { asFields, isAddress, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
+import { jsonBytes } from '../../platform/json-bytes.ts'
+import { wordsIn } from '../documents.ts'
 import type { Part } from '../parts.ts'
 
 type Body = { contents?: unknown; systemInstruction?: unknown; tools?: unknown }
@@ -36,14 +38,24 @@ export const partsOf = (body: Body): Part[] =>
       const mediaType = mimeTypeOf(asFields(inlineData))
       const kind = isPicture(mediaType) ? 'image' : 'document'
       const here = `${path}.inlineData`
-      const isWords = mediaType.startsWith('text/')
-      return [{ kind, path: here, urlPath: here, url: null, data: String(data), isText: isWords, mediaType }]
+      // A text counts by its bytes.
+      const isText = mediaType.startsWith('text/')
+      return [{ kind, path: here, urlPath: here, url: null, data: isText ? null : String(data), isText, mediaType }]
     }
     if (!fileData) return []
     const { fileUri } = asFields(fileData)
     const kind = isPicture(mimeTypeOf(asFields(fileData))) ? 'image' : 'document'
     return [{ kind, path: `${path}.fileData`, urlPath: `${path}.fileData.fileUri`, url: String(fileUri), data: null }]
   })
+
+/** How many bytes of JSON the words of a request's text files have beyond those of their data. */
+export const bytesOfWords = (body: Body): number =>
+  placesOf(body)
+    .map(({ fields }) => asFields(fields.inlineData))
+    .reduce((sum, file) => {
+      const words = wordsIn(`data:${mimeTypeOf(file)};base64,${String(file.data)}`)
+      return words === null ? sum : sum + Math.max(0, jsonBytes(words) - jsonBytes(String(file.data)))
+    }, 0)
 
 /** The parts of all contents, those in results included: counted before any of them is checked. */
 export const partCount = (body: Body): number => placesOf(body).length

@@ -99,7 +99,7 @@ class Reader {
   }
 
   private callOf({ id: given, name, args }: Fields, signature: unknown, at: string): Block[] {
-    const id = isText(given) ? given : `call_${at.replaceAll(/\D+/g, '_')}`
+    const id = isText(given) ? given : `call${at.replaceAll(/\D+/g, '_')}`
     this.waiting.push({ id, name: String(name) })
     // What Gemini wants back with a call belongs to it, whichever id its client gives it.
     const proofs = this.proofsIn(signature).map((one) => (one.format === CALL_SIGNATURE ? { ...one, id } : one))

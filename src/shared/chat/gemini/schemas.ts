@@ -6,7 +6,7 @@ import { asFields, isFields, isText, listOf } from '../../platform/fields.ts'
 import type { Fields } from '../../platform/fields.ts'
 import { camelCase } from './names.ts'
 
-/** Keywords whose value is a schema, a list of schemas, or schemas by name; and numbers, which may be in quotes. */
+/** Keywords whose values are schemas by name, or a list of them; and those that are numbers, even in quotes. */
 const NAMED: ReadonlySet<string> = new Set(['properties', '$defs', 'defs'])
 const LISTED: ReadonlySet<string> = new Set(['anyOf', 'prefixItems', 'oneOf', 'allOf'])
 const NUMBERS: ReadonlySet<string> = new Set([
