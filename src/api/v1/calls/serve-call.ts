@@ -129,15 +129,14 @@ function serveCall<M extends Model, P extends Parsed>(
       // The charge checks of the key that it may call the first.
       if (models.length > 1) await hasChanged(deps, call)
       const resolved = kind.resolve ? await kind.resolve(deps, body, principal) : body
-      // A retry has the body that was sent.
-      const sent = { body, files: form?.files }
       const updates = bufferUpdates()
       const orderFor = async (holder: Principal) => {
         const asked = { ...orderOf(deps, kind, resolved, holder, { headers: ctx.req.headers, text }), dialect }
         await large.pause()
         const naming = { modality: kind.modality, headers: ctx.req.headers, body: read, dialect }
         const inSession = withSessions(asked, naming, { holder, secret: deps.config.APP_SECRET })
-        return { ...orderForReader(ctx, inSession), ...sent, text }
+        // A retry has the body that was sent.
+        return { ...orderForReader(ctx, inSession), body: read, files: form?.files, text }
       }
       const place = () => placeInGroup(call, deps, withSession(ctx, updates.onUpdate), orderFor)
       const { order, placed } = await checkCaller(deps, call, place)
