@@ -73,10 +73,12 @@ export async function printPages(sides: { rows: number; db: Db; accounts: Loaded
 }
 
 /**
- * Drops the months that ended more than `days` ago while calls run, and prints how long that took, and their slowest.
+ * Drops the oldest month with calls while others run, and prints how long that took, and how long those took.
+ * @param days how old its calls are at least; months that ended a month earlier have none
  * @param calls runs calls for some seconds, and returns the 99th percentile of their latency in ms
  */
 export async function dropAMonth(db: Db, days: number, calls: () => Promise<number>): Promise<void> {
+  await dropOldMonths(db, days + 31)
   const usual = await calls()
   const before = await monthsOfCalls(db)
   const loaded = calls()

@@ -221,7 +221,7 @@ export async function measureRows(): Promise<boolean> {
     const flat = await measureAll(sides, { postgres: postgres.process.pid, redis: redis.process.pid })
     await printPages(sides)
     const [, many] = sides
-    await dropAMonth(many!.db, SPAN.days - 40, async () => (await loadSide(many!, SPREADS[1], {})).p99)
+    await dropAMonth(many!.db, SPAN.days - 31, async () => (await loadSide(many!, SPREADS[1], {})).p99)
     for (const side of sides) {
       await settleDown(side)
       await auditBooks(side)
