@@ -346,6 +346,3 @@ export const endpoints = [
   readyz,
   serveMetrics,
 ] as const
-
-/** Below these paths even what does not exist is answered in the gateway's form. */
-export const GATEWAY_PATHS = /^\/v1(?:beta)?(\/|$)|^\/media\//

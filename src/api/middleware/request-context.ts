@@ -26,6 +26,9 @@ import { onFinished } from '../server/on-finished.ts'
  */
 export type Envelope = 'gateway' | 'console' | Exclude<Dialect, 'chat'>
 
+/** Below these paths even what does not exist is answered in the gateway's form. */
+export const GATEWAY_PATHS = /^\/v1(?:beta)?(\/|$)|^\/media\//
+
 /** The other forms in which an endpoint answers, to requests that ask for one: its query there, for the document. */
 export type Forms = Partial<Record<keyof typeof ASKED_BY, { query?: z.ZodObject }>>
 

@@ -11,8 +11,7 @@ import type { Socket } from 'node:net'
 import { randomUUID } from 'node:crypto'
 import { gatewayError, shouldRetry } from '../../shared/platform/errors.ts'
 import { ORIGIN_HEADERS, isOpenToOrigins } from '../middleware/cors.ts'
-import { requestIdOf } from '../middleware/request-context.ts'
-import { GATEWAY_PATHS } from '../routes.ts'
+import { GATEWAY_PATHS, requestIdOf } from '../middleware/request-context.ts'
 
 /**
  * Times in ms. Idle connections outlive those of Heroku's router (90 s), so that it never uses a closed one.

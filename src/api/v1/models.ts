@@ -172,16 +172,11 @@ export const listModels = endpoint({
 }).write(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ auth }, ctx) => {
   const current = offerTo(catalogue.current(), auth)
   const models = shownModels(current, auth)
-  switch (envelopeFor(ctx)) {
-    case 'messages':
-      ctx.body = pageForAnthropic(models.filter(isChat), current.createdAt, parseFields(anthropicPage, ctx.query))
-      return
-    case 'gemini':
-      ctx.body = pageForGemini(models, parseFields(geminiPage, ctx.query))
-      return
-    default:
-      ctx.body = { ok: true, object: 'list', data: models.map((model) => listed(model, current)) }
-  }
+  const form = envelopeFor(ctx)
+  if (form === 'gemini') ctx.body = pageForGemini(models, parseFields(geminiPage, ctx.query))
+  else if (form !== 'messages')
+    ctx.body = { ok: true, object: 'list', data: models.map((model) => listed(model, current)) }
+  else ctx.body = pageForAnthropic(models.filter(isChat), current.createdAt, parseFields(anthropicPage, ctx.query))
 })
 
 /** Shows one of the models. */

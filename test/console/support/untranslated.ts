@@ -14,7 +14,7 @@ const ALIKE = new RegExp(
     '[A-Z][A-Z0-9_]{2,}=\\w+|[A-Za-z0-9]+(?:[-_.:…][\\w…*]+)+|[A-Z][A-Z0-9_]{2,}',
     'Tollgate|API|ID|IP|UTC|GMT|PIN|CSV|JSON|HTTP|POST|URL|curl|Python|JavaScript|[Ww]ebhooks?|[Tt]oken|p\\d\\d|\\d ms',
     'Ctrl K|Claude|Stripe|Postgres|Codex|English|Chrome|Headless|Linux|Safari|node|web|worker|Authorization|Bearer',
-    'Chat Completions|Messages|Responses|Standard Webhooks|Console playground|Sandbox|sandbox|openai',
+    'Chat Completions|Messages|Responses|Gemini|Standard Webhooks|Console playground|Sandbox|sandbox|openai',
     'anthropic|fal|replicate|openrouter|default|tg_\\w*',
     'unconfigured|unreachable|US\\$|(?:失败|无法连接): .*|[+~-] (?:model|upstream) [^]*|images、POST|command line',
     'Ada Lovelace|\\b(?:test|laptop|reader|maker|mover|chooser|receipts|hooked|why|unlucky)\\b',

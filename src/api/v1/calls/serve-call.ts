@@ -119,10 +119,9 @@ function serveCall<M extends Model, P extends Parsed>(
         for (const count of counters) await count(ctx, holder)
       })
       if (isForm) form = await readForm(ctx, deps, takenForm, principal.accountId, large)
-      const sentBody = form
-        ? form.fields
-        : await readJsonBody(ctx, deps, principal.accountId, { admit: large.admit, hold: large.hold, read: take })
-      const read = kind.named ? kind.named(sentBody, ctx.params as Record<string, string>) : sentBody
+      const reading = { admit: large.admit, hold: large.hold, read: take }
+      const own = form ? form.fields : await readJsonBody(ctx, deps, principal.accountId, reading)
+      const read = kind.named?.(own, ctx.params as Record<string, string>) ?? own
       body = read
       await large.pause()
       const { models } = await checkCaller(deps, call, async (holder) => askedModels<M>(deps, kind, read, holder))

@@ -65,7 +65,7 @@ export class GeminiAssembly extends Assembly {
 const wordsOfPart = ({ text, functionCall: call }: Fields): number => {
   if (!call) return isText(text) ? Buffer.byteLength(text) : 0
   const { name, args } = asFields(call)
-  return Buffer.byteLength(String(name ?? '')) + bytesAsJson(args ?? {})
+  return Buffer.byteLength(isText(name) ? name : '') + bytesAsJson(args ?? {})
 }
 
 /** The UTF-8 bytes of the words in parts. */

@@ -166,11 +166,7 @@ const DETAILS: Readonly<Record<string, string>> = { LOW: 'low', MEDIUM: 'auto', 
 
 /** How closely a picture is to be viewed, in the words of OpenAI. */
 const detailOf = (resolution: unknown): string | undefined =>
-  DETAILS[
-    String(resolution ?? '')
-      .replace(/^MEDIA_RESOLUTION_/i, '')
-      .toUpperCase()
-  ]
+  isText(resolution) ? DETAILS[resolution.replace(/^MEDIA_RESOLUTION_/i, '').toUpperCase()] : undefined
 
 /** A function. Its schema is one of the API's own form, or a JSON schema. */
 function toolOf({ name, description, parameters, parametersJsonSchema: schema }: Fields): Tool {
@@ -196,7 +192,7 @@ function allowedTools(tools: Tool[], choice: Fields): Tool[] {
 const CHOICES: Readonly<Record<string, ToolChoice>> = { AUTO: 'auto', VALIDATED: 'auto', ANY: 'required', NONE: 'none' }
 
 function toolChoiceOf(choice: Fields): ToolChoice | undefined {
-  const mode = String(choice.mode ?? '').toUpperCase()
+  const mode = isText(choice.mode) ? choice.mode.toUpperCase() : ''
   const [name, ...others] = namesIn(choice)
   return mode === 'ANY' && name !== undefined && others.length === 0 ? { tool: name } : CHOICES[mode]
 }
