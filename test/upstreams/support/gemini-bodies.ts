@@ -1,4 +1,4 @@
-/** Random bodies of Gemini's API for fast-check: every known field and part, and fields that an upstream bills apart. */
+/** Random bodies of Gemini's API for fast-check: every known field and part, and what an upstream bills apart. */
 import fc from 'fast-check'
 import { IMAGE_BYTES, name, now, often, schema, seldom, text, word } from './random-texts.ts'
 
