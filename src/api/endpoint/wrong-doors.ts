@@ -8,8 +8,8 @@ const SPEAKS =
 
 /** What it has of Gemini's API. */
 const OF_GEMINIS_API =
-  'This gateway has generateContent, streamGenerateContent, countTokens, embedContent and batchEmbedContents of ' +
-  "Gemini's API, below /v1beta/models/{model} and /v1/models/{model}: set its address without a path as the base URL."
+  `${SPEAKS}; of Gemini's API generateContent, streamGenerateContent, countTokens, embedContent and ` +
+  'batchEmbedContents, below /v1beta/models/{model}: set its address without a path as the base URL.'
 
 const MAKES = 'images, videos, embeddings, moderations, rankings, speech and transcriptions'
 const COMPATIBLE = 'configure it as an OpenAI-compatible provider whose base URL ends with /v1'
