@@ -79,10 +79,10 @@ describe('the code that the console shows', () => {
   let account: TestAccount
   before(async () => {
     gateway = await startGateway()
+    account = await anAccount(gateway.db, 10_000)
     if (google === null) return
     mkdirSync(join(folder, 'node_modules'))
     symlinkSync(join(google, '../../../..'), join(folder, 'node_modules/@google'))
-    account = await anAccount(gateway.db, 10_000)
   })
   after(() => gateway.stop())
 

@@ -60,6 +60,11 @@ export function measureBacklog(registry: Registry, { db, queues }: { db: Db; que
       ]
     },
   )
+  measureRecords(registry, db)
+}
+
+/** Shows how far the hours of usage and the months of calls are. */
+function measureRecords(registry: Registry, db: Db): void {
   showGauge(
     registry,
     { name: 'usage_lag_seconds', help: 'How long ago the newest call ended that is in the hours of usage.' },
