@@ -60,9 +60,9 @@ describe('an account at the console', () => {
         `
       INSERT INTO calls (id, account_id, key_id, user_id, modality, model, status, http_status, error_type,
         finished_at, created_at)
-      SELECT gen_random_uuid(), ?, ?, ?, 'image', 'm', 'rejected', 402, 'insufficient_credits', now(),
-        now() - (n / 3) * interval '1 second'
-      FROM generate_series(1, 1201) n`,
+      SELECT overlay(first_id(moment)::text placing lpad(n::text, 12, '0') from 25)::uuid, ?, ?, ?, 'image', 'm',
+        'rejected', 402, 'insufficient_credits', now(), moment
+      FROM generate_series(1, 1201) n, LATERAL (SELECT now() - (n / 3) * interval '1 second' AS moment) s`,
         [account.id, account.keyId, account.userId],
       )
       const calls = await api('GET', '/api/exports/calls')

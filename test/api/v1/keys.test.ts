@@ -96,7 +96,7 @@ describe('keys', () => {
     ] as const)
       expect(await told({ 'x-api-key': one, authorization: `Bearer ${two}` })).to.deep.equal([
         401,
-        'Authorization and x-api-key name different keys. Send one of them.',
+        'The request has different keys. Send one of them.',
       ])
     for (const wrong of [' ', 'x', `Bearer ${key}`, `${key}, ${key}`, newSecret()])
       expect((await told({ 'x-api-key': wrong }))[0], wrong).to.equal(401)

@@ -55,6 +55,10 @@ export async function storm(town: Installation, sandbox: Sandbox, options: Storm
   }
 }
 
+/** Where a request is sent: Gemini's API has paths of its own. */
+const addressOf = (url: string, { path }: Pick<Sent, 'path'>): string =>
+  `${url}/${path.startsWith('models/') ? 'v1beta' : 'v1'}/${path}`
+
 class Storm {
   readonly dead: Program[] = []
   private readonly sent: Sent[] = []
@@ -195,7 +199,7 @@ class Storm {
   }
 
   private async ask(one: Sent, url: string): Promise<Reply> {
-    const reply = await post(`${url}/v1/${one.path}`, this.account.key, one.sends, { 'idempotency-key': one.key })
+    const reply = await post(addressOf(url, one), this.account.key, one.sends, { 'idempotency-key': one.key })
     if (one.isDeleted && reply.status === 200) await this.remove(reply, url)
     return reply
   }

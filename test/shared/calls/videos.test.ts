@@ -6,6 +6,7 @@ import { readState } from '../../../src/shared/reports/call-records.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, movements, opened, verbs } from './opening.ts'
 import { useBooks } from '../../support/database.ts'
+import { untilItWaits } from '../../support/lock-waits.ts'
 import { useAccount } from '../../support/gateway.ts'
 
 const CREDITS = 10
@@ -80,6 +81,21 @@ describe('videos in the database', () => {
     expect(both).to.have.members(['queued', null])
     expect(await findVideo(db, holder(), id)).to.equal(null)
     expect((await calls.begin(id))!.isDeleted).to.equal(true)
+  })
+
+  it('keep no result where their deletion has waited for their end', async () => {
+    const id = await video()
+    await calls.begin(id)
+    const both = await db.transaction(async (trx) => {
+      await trx('calls').where({ id }).forUpdate().first('id')
+      const end = calls.settle(id, 'video', aResult(CREDITS))
+      await untilItWaits(db, '%end_calls%')
+      const deletion = deleteVideo(db, holder(), id)
+      await untilItWaits(db, '%UPDATE calls SET deleted_at%')
+      return [end, deletion]
+    })
+    await Promise.all(both)
+    expect(await db('call_results').where({ call_id: id })).to.deep.equal([])
   })
 
   it('keep no result where they are deleted at the moment of their end, and have one outcome', async () => {

@@ -90,7 +90,7 @@ describe('the hours of usage', () => {
 
   const refusal = () => aRefusal(account, { model: 'any text' })
 
-  it('miss nothing and have nothing twice, wherever the session that folds is killed', async () => {
+  it('miss nothing and have nothing twice, wherever the session that folds is killed, or waits for another', async () => {
     const [calls, record] = [verbs(db), createRefusals(db)]
     await spent(calls, account, 5)
     await record(refusal())
@@ -122,6 +122,13 @@ describe('the hours of usage', () => {
       expect(await folded()).to.deep.equal(before)
       await expectBooksToBalance(db)
     }
+    const second = await db.transaction(async (trx) => {
+      await foldUsage(trx)
+      const folding = foldUsage(db)
+      await untilItWaits(db, '%fold_usage%')
+      return { folding }
+    })
+    await second.folding
     await foldAll()
     expect(await folded()).to.deep.equal({ ...before, calls: 2, refused: 2, credits: 11 })
   })
