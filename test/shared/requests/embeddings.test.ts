@@ -7,12 +7,20 @@ import { heldTokens, mostInputs, mostTokens } from '../../../src/shared/requests
 import { chatCost } from '../../../src/shared/terms/pricing.ts'
 
 const PRICE = { input: 3, perTokens: 7, minimum: 2 }
-const MODEL = { id: 'vectors', modality: 'embedding', price: PRICE, upstreams: [] } as unknown as EmbeddingModel
+const MODEL = {
+  id: 'vectors',
+  modality: 'embedding',
+  price: PRICE,
+  upstreams: [],
+  routes: [],
+} as unknown as EmbeddingModel
 
 /** What may leave for an upstream: nothing else could be billed. */
 const SENT = new Set(['input', 'encoding_format', 'dimensions', 'user'])
 
 const part = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.array(fc.nat()), fc.anything())
+/** Of many fields, one that is bad is enough for a refusal. */
+const seldom = (bad: fc.Arbitrary<unknown>) => fc.option(bad, { freq: 1, nil: undefined })
 const body = fc.record(
   {
     input: fc.oneof(
@@ -23,11 +31,11 @@ const body = fc.record(
       fc.array(part),
     ),
     encoding_format: fc.constantFrom('float', 'base64', 'int8', null),
-    dimensions: fc.oneof(fc.nat(), fc.double(), fc.constant(null)),
+    dimensions: fc.oneof({ weight: 4, arbitrary: fc.constantFrom(null, 8, 16) }, fc.nat(), fc.double()),
     user: fc.oneof(fc.string(), fc.anything()),
-    n: fc.anything(),
-    service_tier: fc.string(),
-    texts: fc.array(fc.string()),
+    n: seldom(fc.anything()),
+    service_tier: seldom(fc.string()),
+    texts: seldom(fc.array(fc.string())),
   },
   { requiredKeys: ['input'] },
 )
