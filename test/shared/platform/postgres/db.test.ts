@@ -120,7 +120,7 @@ describe('a connection that falls silent', () => {
     (await db.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid')).rows[0]!.pid
 
   it('is one to a Postgres that cannot be reached, and no other of its age is used again', async () => {
-    const fallSilent = await connect(3000)
+    const fallSilent = await connect(6000)
     const old = await Promise.all([pid(), pid(), pid()])
     fallSilent()
     expect(isUnreachable(await refusal(db.raw('SELECT 1')))).to.equal(true)
