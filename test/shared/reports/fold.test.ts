@@ -90,7 +90,7 @@ describe('the hours of usage', () => {
 
   const refusal = () => aRefusal(account, { model: 'any text' })
 
-  it('miss nothing and have nothing twice, wherever the session that folds is killed, or waits for another', async () => {
+  it('miss nothing and have nothing twice, wherever a session that folds is killed or waits for another', async () => {
     const [calls, record] = [verbs(db), createRefusals(db)]
     await spent(calls, account, 5)
     await record(refusal())
