@@ -8,6 +8,7 @@ import { connectDb, isUnreachable } from '../../../../src/shared/platform/postgr
 import type { Db } from '../../../../src/shared/platform/postgres/db.ts'
 import { describeError } from '../../../../src/shared/platform/process/log.ts'
 import { connectTestDb, newDatabaseUrl, testDatabaseUrl } from '../../../../scripts/harness/database.ts'
+import { until } from '../../../../scripts/harness/until.ts'
 import { startPrivatePostgres } from '../../../../scripts/harness/services.ts'
 import { removeDataFolder } from '../../../../scripts/services/postgres-place.ts'
 import { atPort, movingAddress } from '../../../support/moving-address.ts'
@@ -120,8 +121,13 @@ describe('a connection that falls silent', () => {
     (await db.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid')).rows[0]!.pid
 
   it('is one to a Postgres that cannot be reached, and no other of its age is used again', async () => {
-    const fallSilent = await connect(6000)
-    const old = await Promise.all([pid(), pid(), pid()])
+    const fallSilent = await connect(3000)
+    let old: number[] = []
+    // One that is still being made would fail after the others, and with it the statement that waits for it.
+    await until('three connections', async () => {
+      old = await Promise.all([pid(), pid(), pid()])
+      return new Set(old).size === 3
+    })
     fallSilent()
     expect(isUnreachable(await refusal(db.raw('SELECT 1')))).to.equal(true)
     const next = await Promise.all([pid(), pid(), pid()])
