@@ -26,3 +26,15 @@ holds('content', 'is not passed by any field, part or tool of its body', {
   limited: lowered,
   check,
 })
+
+describe('the hold of a text file in contents', () => {
+  it('is that of its words where they are longer than its data: a control character is six bytes', () => {
+    const heldOf = (character: string): number => {
+      const data = Buffer.from(character.repeat(600)).toString('base64')
+      const body = { model: 'm', contents: [{ parts: [{ inlineData: { mimeType: 'text/plain', data } }] }] }
+      const rules = { maxOutputTokens: 100, upstreams: [] }
+      return estimateGemini(checkGemini(body, rules).request, rules).input
+    }
+    expect(heldOf('\u0001')).to.be.above(heldOf('a'))
+  })
+})
