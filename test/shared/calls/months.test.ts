@@ -133,6 +133,26 @@ describe('the months of calls, results and ledger', () => {
       await remove()
     }
     const before = await usage()
+    /** Whether the month can be given up after a change, which is undone. */
+    const canGo = async (change: string): Promise<boolean> => {
+      const trx = await db.transaction()
+      try {
+        await trx.raw(change)
+        const { rows } = await trx.raw<{ rows: { can: boolean }[] }>('SELECT leave_month(?, ?) AS can', [
+          ago(2),
+          ago(1),
+        ])
+        return rows[0]!.can
+      } finally {
+        await trx.rollback()
+      }
+    }
+    expect(await canGo('SELECT')).to.equal(true)
+    for (const change of [
+      `UPDATE usage_watermark SET folded_until = now() - interval '1 year'`,
+      `UPDATE call_results SET expires_at = now() + interval '1 day'`,
+    ])
+      expect(await canGo(change), change).to.equal(false)
 
     // A reader keeps the partition of the results from being detached: given up, and taken up again.
     const reader = await db.transaction()
