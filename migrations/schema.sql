@@ -1223,7 +1223,7 @@ CREATE FUNCTION calls_usage(since timestamptz, upto timestamptz) RETURNS SETOF u
 -- Refuses ledger entries that do not match their call, or name a grant of another account.
 CREATE FUNCTION check_ledger() RETURNS trigger;
 
--- Refuses a payment whose grants or reversals are not what it says.
+-- Refuses a payment whose grants or reversals are not what it states.
 CREATE FUNCTION check_payment() RETURNS trigger;
 
 -- Takes over the call that a request is a retry of, for the web process that will answer it; null without one.
