@@ -6,7 +6,7 @@
  * take, and what dropping a month does to calls that run. The books of both are audited before and after.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { build, buildIsStale } from '../scripts/build/builder.ts'
 import { root } from '../scripts/folders.ts'
@@ -43,6 +43,17 @@ const folder = join(root, '.bench-rows')
 
 /** Over how many days, and months, the calls are spread. */
 const SPAN = { days: 360, months: 14 }
+
+/** How long the first load of each side lasts, in s. */
+const WARM_UP_S = 25
+
+/** As docs/scaling.md#sizes recommends for a server of this size. */
+const SETTINGS = {
+  shared_buffers: `${Math.round(totalmem() / 4 / 1_048_576)}MB`,
+  checkpoint_timeout: '15min',
+  max_wal_size: '4GB',
+  wal_compression: 'on',
+}
 
 /** The goal: calls a second with many rows, as a share of those with few. */
 const GOAL = 0.9
@@ -116,22 +127,23 @@ async function loadSide(
   side: Side,
   spread: (typeof SPREADS)[number],
   services: Record<string, number>,
+  seconds = Number(options.seconds),
 ): Promise<Figures> {
   const job = {
     port: side.web.port,
     body: chatBody('bench-chat'),
     connections: Number(options['in-flight']),
     warmupMs: 1500,
-    ms: Number(options.seconds) * 1000,
+    ms: seconds * 1000,
     headers: { Authorization: `Bearer ${side.accounts[0]!.secret}` },
     ...(spread === 'every account in turn' && { keysFile: side.keysFile }),
   }
   const pids = Object.entries({ web: side.web.pid, worker: side.worker.pid, ...services })
   const before = pids.map(([, pid]) => cpuMicros(pid))
-  const { calls, seconds, latencies } = await load(`${side.name}, ${spread}`, job)
-  const rate = calls / seconds
+  const { calls, seconds: lasted, latencies } = await load(`${side.name}, ${spread}`, job)
+  const rate = calls / lasted
   // CPU is read across the warm-up too, whose rate is assumed to be the same.
-  const served = rate * (seconds + job.warmupMs / 1000)
+  const served = rate * (lasted + job.warmupMs / 1000)
   const cpu = Object.fromEntries(pids.map(([name, pid], index) => [name, (cpuMicros(pid) - before[index]!) / served]))
   return { rate, p50: latencies.p50, p99: latencies.p99, cpu }
 }
@@ -144,19 +156,22 @@ async function settleDown(side: Side): Promise<void> {
     30_000,
   )
   if (side.rows === Number(options.few)) await fill(side.db, side.accounts, side.rows)
-  await side.db.raw('CHECKPOINT')
 }
 
 /** @param services pids of what both sides share. */
 async function measureAll(sides: Side[], services: Record<string, number>): Promise<boolean> {
   let flat = true
   for (const spread of SPREADS) {
+    // Once: after a checkpoint each page that is changed is logged as a whole, and rounds are shorter than the time
+    // between two checkpoints of a server, in which every account calls many times.
+    await sides[0]!.db.raw('CHECKPOINT')
     const rounds = new Map<Side, Figures[]>(sides.map((side) => [side, []]))
     for (let round = 0; round <= Number(options.rounds); round++) {
-      // The order alternates, so that a drift of the machine favours neither side. Round 0 warms the processes up.
+      // The order alternates, so that a drift of the machine favours neither side. Round 0 warms up the
+      // processes and the pages of every account: it lasts long enough for a call of each.
       for (const side of round % 2 ? sides : sides.toReversed()) {
         await settleDown(side)
-        const figures = await loadSide(side, spread, services)
+        const figures = await loadSide(side, spread, services, round === 0 ? WARM_UP_S : undefined)
         say(`${spread}, round ${round}, ${side.rows} rows: ${figures.rate.toFixed(0)} calls/s`)
         if (round > 0) rounds.get(side)!.push(figures)
       }
@@ -199,7 +214,7 @@ export async function measureRows(): Promise<boolean> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   if (buildIsStale()) await build()
-  const { postgres, redis } = await startServices(folder)
+  const { postgres, redis } = await startServices(folder, SETTINGS)
   const running: Process[] = []
   try {
     const upstream = await runProgram('upstream', 'bench/upstream.ts')

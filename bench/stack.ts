@@ -25,8 +25,8 @@ export const chatBody = (model: string, stream = false): string =>
   JSON.stringify({ model, messages: [message], max_tokens: 200, ...(stream && { stream }) })
 
 /** Postgres with durable commits, and a durable Redis, in a folder of the run. */
-export async function startServices(folder: string) {
-  const postgres = await startPostgres({ folder: join(folder, 'postgres'), say })
+export async function startServices(folder: string, settings: Record<string, string> = {}) {
+  const postgres = await startPostgres({ folder: join(folder, 'postgres'), settings, say })
   const redis = await startRedis({ program: await redisProgram(say), folder: join(folder, 'redis'), durable: true })
   return { postgres, redis }
 }

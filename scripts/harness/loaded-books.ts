@@ -108,7 +108,7 @@ async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: 
         ELSE (n - n / 10 - 1) % :others::bigint + 1 END AS place,
         CASE WHEN :others::bigint = 0 THEN n WHEN n % 10 = 0 THEN n / 10
           ELSE (n - n / 10 - 1) / :others::bigint + 1 END AS k,
-        now() - :days::integer * interval '1 day' * (:calls::bigint - n + 1) / :calls::bigint AS created_at,
+        now() - :days::integer * interval '1 day' * ((:calls::bigint - n + 1)::float8 / :calls::bigint) AS created_at,
         md5(n::text || now()::text) AS noise
       FROM generate_series(1, :calls::bigint) AS n
     ) call JOIN loaded_account USING (place)
