@@ -22,6 +22,8 @@ export type Visit = {
   allow: (expected: RegExp) => void
   /** Opens a page by its path, and waits for its heading. */
   open: (path: string, heading: string) => Promise<void>
+  /** Goes there from a page with another heading, as by a link: in the same document. */
+  follow: (path: string, heading: string) => Promise<void>
   close: () => Promise<void>
 }
 
@@ -48,6 +50,10 @@ export async function visit(
     open: async (path, heading) => {
       await page.goto(`${gateway.url}${path}`)
       await page.getByRole('heading', { level: 1, name: heading }).waitFor()
+    },
+    follow: async (path, heading) => {
+      await page.evaluate(`history.pushState(null, '', '${path}'), dispatchEvent(new PopStateEvent('popstate'))`)
+      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
     },
   }
 }
