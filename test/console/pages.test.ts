@@ -50,7 +50,7 @@ describe('the pages of the console', () => {
   describe('that ask for a session', () => {
     before(async () => {
       await gateway.signIn(visited, EMAIL)
-      await visited.open('/help', 'Guides')
+      await visited.open('/settings', 'Settings')
     })
 
     // One document for all: languages.test.ts opens each by its address.

@@ -14,7 +14,18 @@ import { atOnce } from '../support/at-once.ts'
 import type { Kind } from './support/started.ts'
 import { Started, compiled, longestMs, refusalOf } from './support/started.ts'
 
-describe('a process that starts before what it needs', function () {
+/** Warns as a library does: once somebody listens, which is while the process starts; and when it is asked to. */
+const WARN = `
+process.on('newListener', (event) => {
+  if (event === 'warning') process.emitWarning('two\\nlines', { type: 'DeprecationWarning', code: 'LIB01' })
+})
+process.on('SIGCONT', () => {
+  process.emitWarning('later')
+  console.warn('on the %s', 'console')
+})
+`
+
+describe('a process that starts, maybe before what it needs', function () {
   // A process notices after five seconds that a server is away, and drains for ten.
   this.timeout(150_000)
   let redis: PrivateRedis
@@ -95,6 +106,24 @@ describe('a process that starts before what it needs', function () {
       expect(warnings).to.match(/BASE_URL is local/)
       // An idle one, too, is not ready any more before it closes its port.
       await expectToDrain(worker, url)
+    },
+
+    'a worker logs warnings of Node and of libraries in lines like all others': async () => {
+      const { url, prefix } = await testRedis()
+      const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(WARN)}`
+      const [worker] = await start('worker', { REDIS_URL: url, REDIS_PREFIX: prefix, NODE_OPTIONS })
+      await worker.says('worker process running')
+      expect(JSON.parse(await worker.says('two'))).to.include({
+        level: 'warn',
+        process: 'worker',
+        warning: 'DeprecationWarning',
+        code: 'LIB01',
+        msg: 'two lines',
+      })
+      worker.child.kill('SIGCONT')
+      expect(JSON.parse(await worker.says('later'))).to.include({ level: 'warn', warning: 'Warning', msg: 'later' })
+      expect(JSON.parse(await worker.says('on the'))).to.include({ level: 'warn', msg: 'on the console' })
+      for (const line of worker.lines) expect(() => JSON.parse(line), line).not.to.throw()
     },
 
     'a worker ends at a SIGTERM while it waits': async () => {

@@ -64,7 +64,9 @@ type Violation = { id: string; impact: string; nodes: { html: string; failureSum
 export async function seriousFaults(page: Page, rules: string[] = []): Promise<string[]> {
   // Evaluated by the debugger, to which the page's policy does not apply. It is half a megabyte: once a page is enough.
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE)
-  const options = { resultTypes: ['violations'], ...(rules.length > 0 && { runOnly: rules }) }
+  // Selectors are not shown here; what is preloaded is for rules that are not serious; and there are no frames.
+  const cheap = { resultTypes: ['violations'], selectors: false, preload: false, iframes: false }
+  const options = { ...cheap, ...(rules.length > 0 && { runOnly: rules }) }
   const { violations } = await page.evaluate<{ violations: Violation[] }>(
     `axe.run(document, ${JSON.stringify(options)})`,
   )
