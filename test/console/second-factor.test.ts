@@ -40,7 +40,7 @@ describe('a second factor in the console', () => {
     })
   const overview = (page: Page) => page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
 
-  it('by passkeys is added on a phone, signs in alone and as the second step, proves its user, and is removed', async () => {
+  it('by passkeys is added on a phone, signs in alone and second, proves its user, and is removed', async () => {
     const email = 'keyed@example.com'
     const { page, open, allow } = await gateway.signedIn(email, { viewport: PHONE })
     allow(/403 .*passkeys/)
