@@ -41,7 +41,14 @@ async function startBehind(name: Name) {
   const call = async (): Promise<number> => (await chat(gateway, account, prompted())).status
   const calls = () => Promise.all(Array.from({ length: AT_ONCE }, call))
   return {
-    ...{ name, serverPort, address, gateway, direct, account, readiness, calls },
+    name,
+    serverPort,
+    address,
+    gateway,
+    direct,
+    account,
+    readiness,
+    calls,
     expectAllToBeBack: async (): Promise<void> => {
       await until('calls to go through', async () => (await call()) === 200, SOON_MS)
       await until('the process to be ready', async () => (await readiness()).length === 0, SOON_MS)
