@@ -51,9 +51,11 @@ export function affectedTests(changed: string[], tests: string[], users: Importe
 const unimportedUsers = (file: string, all: string[]): string[] =>
   UNIMPORTED.filter(({ used }) => used.test(file)).flatMap(({ user }) => all.filter((one) => user.test(one)))
 
-/** Reads all imports, which takes seconds. Throws an Error if they cannot be read. */
-export async function readImporters(): Promise<Importers> {
-  const { output } = await runTool('npx', ['depcruise', '--config', '--output-type', 'json', ...SOURCES])
+/**
+ * Reads all imports of these folders, by default of all, which takes seconds. Throws an Error if they cannot be read.
+ */
+export async function readImporters(folders: readonly string[] = SOURCES): Promise<Importers> {
+  const { output } = await runTool('npx', ['depcruise', '--config', '--output-type', 'json', ...folders])
   if (!output.startsWith('{')) throw new Error(`The imports cannot be read: ${output}`)
   const { modules } = JSON.parse(output) as ICruiseResult
   return new Map(modules.map(({ source, dependents }) => [source, dependents ?? []]))

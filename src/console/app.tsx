@@ -18,7 +18,7 @@ import type { PageProps } from './parts/route.ts'
 import { Managed } from './parts/managed.tsx'
 import { Shell } from './parts/shell.tsx'
 import { OverviewPage } from './pages/overview.tsx'
-import { safeNext } from './parts/route.ts'
+import { safeNext } from './parts/next-page.ts'
 
 const MustAddFactorPage = lazyPage(async () => (await import('./pages/must-add-factor.tsx')).MustAddFactorPage)
 

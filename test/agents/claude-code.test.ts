@@ -3,16 +3,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { afterFile } from '../../scripts/harness/after-file.ts'
 import { countsOf, prompted } from '../../scripts/harness/calling.ts'
-import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
+import { balanceOf } from '../../scripts/harness/factories.ts'
 import { root } from '../../scripts/folders.ts'
-import { expectBooksToBalance } from '../support/books.ts'
 import { programOf } from '../support/clients.ts'
+import { useGateway, useScripted } from '../support/gateway.ts'
 import { streamOf } from '../upstreams/recorded/answers.ts'
-import type { Script, Scripted } from '../upstreams/support/scripted.ts'
-import { startScripted, streaming } from '../upstreams/support/scripted.ts'
+import type { Script } from '../upstreams/support/scripted.ts'
+import { streaming } from '../upstreams/support/scripted.ts'
 import { runClaude, runLines } from './support/claude-code.ts'
 
 type Fields = Record<string, unknown>
@@ -68,52 +67,41 @@ function reading(protocol: Protocol, path: string, word: string): Script {
 }
 
 describe('Claude Code', () => {
-  let cli: string
-  let gateway: Gateway
-  let scripted: Scripted
-  before(async function () {
-    cli = programOf(this, 'claude-code')
-    scripted = await startScripted()
-    gateway = await startGateway({}, ({ upstreams, models }) => {
-      const { sandbox } = upstreams
-      Object.assign(upstreams, {
-        anthropic: { ...sandbox, protocol: 'anthropic', baseUrl: scripted.origin },
-        openai: { ...sandbox, protocol: 'openai', baseUrl: `${scripted.origin}/v1` },
-      })
-      for (const upstream of ['anthropic', 'openai']) {
-        const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
-        models.push({
-          id: `claude-${upstream}`,
-          modality: 'chat',
-          pricing,
-          upstreams: [{ upstream, model: 'some-model' }],
-        })
-      }
+  const scripted = useScripted()
+  const gateway = useGateway({}, ({ upstreams, models }) => {
+    const { sandbox } = upstreams
+    Object.assign(upstreams, {
+      anthropic: { ...sandbox, protocol: 'anthropic', baseUrl: scripted.origin },
+      openai: { ...sandbox, protocol: 'openai', baseUrl: `${scripted.origin}/v1` },
     })
+    const pricing = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
+    for (const upstream of ['anthropic', 'openai'])
+      models.push({
+        id: `claude-${upstream}`,
+        modality: 'chat',
+        pricing,
+        upstreams: [{ upstream, model: 'some-model' }],
+      })
   })
-  afterEach(() => expectBooksToBalance(gateway.db))
-  after(async () => {
-    await gateway?.stop()
-    await scripted?.close()
+  let cli: string
+  before(function () {
+    cli = programOf(this, 'claude-code')
   })
 
   for (const protocol of ['anthropic', 'openai'] as const) {
     const model = `claude-${protocol}`
 
     it(`reads a file by its tool over an upstream of ${protocol}, and says what is in it`, async () => {
-      const account = await anAccount(gateway.db, 10_000)
+      const account = await gateway.account(10_000)
       const folder = mkdtempSync(join(tmpdir(), 'tollgate-claude-'))
+      afterFile(() => rmSync(folder, { recursive: true }))
       const [path, word] = [join(folder, 'note.txt'), randomUUID()]
       writeFileSync(path, `The word is ${word}.\n`)
-      try {
-        const prompt = scripted.prompt(reading(protocol, path, word))
-        const told = await runClaude({ cli, ...gateway, ...account, model, prompt, tools: ['Read'], folder })
-        expect(told).to.deep.equal({ isError: false, result: `It says ${word}.`, turns: 2, exitCode: 0 })
-        expect(await countsOf(gateway.db, account)).to.include({ calls: 2, charged: 2 })
-        expect(await balanceOf(gateway.db, account.id)).to.be.below(10_000)
-      } finally {
-        rmSync(folder, { recursive: true, force: true })
-      }
+      const prompt = scripted.prompt(reading(protocol, path, word))
+      const told = await runClaude({ cli, ...gateway, ...account, model, prompt, tools: ['Read'], folder })
+      expect(told).to.deep.equal({ isError: false, result: `It says ${word}.`, turns: 2, exitCode: 0 })
+      expect(await countsOf(gateway.db, account)).to.include({ calls: 2, charged: 2 })
+      expect(await balanceOf(gateway.db, account.id)).to.be.below(10_000)
     })
   }
 
@@ -121,14 +109,14 @@ describe('Claude Code', () => {
     const page = readFileSync(join(root, 'docs/agents.md'), 'utf8')
     const [, lines] = /^```sh\n(.*?)^```$/ms.exec(page)!
     expect(lines).to.include('http://localhost:3000')
-    const account = await anAccount(gateway.db, 10_000)
+    const account = await gateway.account(10_000)
     const printed = await runLines(cli, lines!.replace('http://localhost:3000', gateway.url), account.key)
     expect(printed).to.equal('Good morning\n')
     expect(await countsOf(gateway.db, account)).to.include({ calls: 1, charged: 1 })
   })
 
   it('mends its request by the words of an upstream that refuses it', async () => {
-    const account = await anAccount(gateway.db, 10_000)
+    const account = await gateway.account(10_000)
     const betas: string[] = []
     const prompt = scripted.prompt((request, response, body) => {
       betas.push(String(request.headers['anthropic-beta'] ?? ''))
@@ -146,7 +134,7 @@ describe('Claude Code', () => {
   })
 
   it('is told of an empty balance at its first request, and sends no second one', async () => {
-    const account = await anAccount(gateway.db)
+    const account = await gateway.account()
     const told = await runClaude({ cli, ...gateway, ...account, model: 'claude-anthropic', prompt: prompted() })
     expect([told.isError, told.exitCode]).to.deep.equal([true, 1])
     expect(told.result).to.match(/402 This call reserves \d+ credits/)
@@ -154,7 +142,7 @@ describe('Claude Code', () => {
   })
 
   it('works on a balance that pays for less than the limit that it asks for', async () => {
-    const account = await anAccount(gateway.db, 100)
+    const account = await gateway.account(100)
     const limits: unknown[] = []
     const prompt = scripted.prompt((request, response, body) => {
       limits.push((JSON.parse(body) as Fields).max_tokens)

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { PRICE_FIELDS, keyLines, withModel, withUpstream } from '../../src/console/pages/operator/catalogue-edits.ts'
 import { placeOf, withoutPath } from '../../src/console/pages/operator/places.ts'
 import { exampleOf, placeOf as anchorOf, typeText } from '../../src/console/pages/reference/document.ts'
+import { safeNext } from '../../src/console/parts/next-page.ts'
 import { callsOfBar } from '../../src/console/state/overview-range.ts'
 import { endMs, fieldText, momentOf, startMs } from '../../src/console/state/zone.ts'
 import { filledIn, guideHref } from '../../src/console/state/guides.ts'
@@ -125,6 +126,12 @@ describe('what the console explains', () => {
     expect(momentOf(text, 'first')).to.equal('2026-11-16T09:30:00.000Z')
     expect(momentOf(text, 'last')).to.equal('2026-11-16T09:30:59.999Z')
     expect([momentOf('', 'first'), fieldText(startMs('nonsense'))]).to.deep.equal(['', ''])
+  })
+
+  it('leads to no other site after a sign-in', () => {
+    const elsewhere = ['//evil.example/', 'https://evil.example/', '/\\evil.example', '/\t/evil.example', '/ x', '']
+    for (const next of elsewhere) expect(safeNext(next), next).to.equal('/overview')
+    for (const next of ['/keys', '/calls?status=failed']) expect(safeNext(next)).to.equal(next)
   })
 
   it('makes examples of schemas that contain themselves, and names their types', () => {

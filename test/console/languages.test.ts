@@ -1,18 +1,15 @@
 import { expect } from 'chai'
-import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
+import { startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { post } from '../../scripts/harness/http.ts'
-import { findUserByEmail } from '../../src/shared/identity/users.ts'
-import { grantCredits } from '../../src/shared/operators/changes.ts'
-import { newId } from '../../src/shared/platform/ids.ts'
 import { chinese } from '../../src/console/language/chinese.ts'
 import { english } from '../../src/console/language/english.ts'
 import { providerSettings } from '../api/console/support/provider.ts'
 import { INSIDE, OUTSIDE, liveIn, settled } from './support/every-page.ts'
 import type { LivedIn } from './support/every-page.ts'
 import { consoleWithPages } from './support/pages.ts'
-import { readsWell, untranslated } from './support/untranslated.ts'
+import { readsWell } from './support/untranslated.ts'
 import type { Visit } from './support/visit.ts'
-import { PHONE, fitsTheScreen } from './support/visit.ts'
+import { PHONE, seriousFaults } from './support/visit.ts'
 
 /** The names of all texts of a table that are the same in another one. */
 const same = (one: object, other: object, path = ''): string[] =>
@@ -21,8 +18,6 @@ const same = (one: object, other: object, path = ''): string[] =>
     if (typeof text === 'object') return same(text as object, translated as object, `${path}${name}.`)
     return typeof text === 'string' && text === translated ? [`${path}${name}`] : []
   })
-
-const WIDE = { width: 1440, height: 900 }
 
 /** The browser of a reader in Chinese. */
 const READER = { locale: 'zh-CN', timezoneId: 'UTC' } as const
@@ -47,23 +42,18 @@ describe('the languages of the console', () => {
     let visited: Visit
     before(async () => {
       lived = await liveIn(gateway, EMAIL, 'zh-CN')
-      visited = await gateway.longVisit({ locale: 'zh-CN', reducedMotion: 'reduce' })
+      visited = await gateway.longVisit({ locale: 'zh-CN', viewport: PHONE, reducedMotion: 'reduce' })
     })
 
     const speaks = (path: string): void => {
-      // Roles and colours are those in English: pages.test.ts.
-      it(`leave nothing in English, and fit: ${path}`, async () => {
+      // Roles, colours and wider screens are those in English: pages.test.ts.
+      it(`leave nothing in English, and fit a phone: ${path}`, async () => {
         const { page, faults, allow } = visited
         allow(/404.*\/nothing$/)
-        await page.setViewportSize(WIDE)
         await page.goto(`${gateway.url}${lived.address(path)}`)
         await page.getByRole('heading', { level: 1 }).waitFor()
         await settled(page)
-        for (const screen of [WIDE, PHONE]) {
-          await page.setViewportSize(screen)
-          await fitsTheScreen(page)
-          expect(await untranslated(page)).to.deep.equal([])
-        }
+        await readsWell(page, chinese)
         expect(faults()).to.deep.equal([])
       })
     }
@@ -78,46 +68,24 @@ describe('the languages of the console', () => {
     })
   })
 
-  it('lead from sign-up to a call and its receipt in Chinese, on a dark phone', async () => {
-    const email = 'maker@example.com'
-    const { page, open, allow } = await gateway.visit({ ...READER, viewport: PHONE, colorScheme: 'dark' })
+  it('have the dialogs of a new key in Chinese, and what is wrong in it, on a dark phone', async () => {
+    const dark = { ...READER, viewport: PHONE, colorScheme: 'dark' } as const
+    const { page, open, allow } = await gateway.signedIn('maker@example.com', { ...dark, language: 'zh-CN' })
     allow(/400 .*\/api\/keys$/)
     const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
-    const isFine = () => readsWell(page, chinese)
-    const { entrance, frame, keys, playground, calls } = chinese
-    await open('/sign-up', entrance.create)
-    await page.getByLabel(entrance.email).fill(email)
-    await page.getByLabel(entrance.password, { exact: true }).fill(PASSWORD)
-    await press(entrance.createMine)
-    await page.getByTestId('balance').waitFor()
-    await isFine()
-    await open('/dev/mail', chinese.models.mails)
-    const mail = page.locator('.mail').filter({ hasText: email })
-    await mail.getByText('验证您的 Tollgate 邮箱').waitFor()
-    await mail.getByRole('link', { name: /verify#token=/ }).click()
-    await press(entrance.verifyMine)
-    await page.getByRole('heading', { level: 1, name: entrance.verified }).waitFor()
-    await isFine()
-    const { account_id: accountId } = (await findUserByEmail(gateway.db, email))!
-    await grantCredits(gateway.db, null, { id: newId('grant'), accountId, amount: 1000, origin: 'bonus' })
+    const { frame, keys } = chinese
     await open('/keys', frame.page.keys)
     await press(keys.new)
     await page.getByText('不选择则允许全部。').first().waitFor({ state: 'attached' })
     await press(keys.create)
     await page.getByText('名称').filter({ hasText: '为空' }).or(page.getByText('名称为必填项。')).waitFor()
-    await isFine()
+    await readsWell(page, chinese)
+    expect(await seriousFaults(page)).to.deep.equal([])
     await page.getByLabel(keys.columns.name).fill('laptop')
     await press(keys.create)
     await page.getByTestId('secret').waitFor()
-    await isFine()
-    await open('/playground/image', frame.page.playground)
-    await page.getByLabel(playground.prompt).fill('a fox')
-    await press(playground.generate('image'))
-    await page.getByTestId('receipt').waitFor()
-    await isFine()
-    await page.getByTestId('receipt').getByRole('link').click()
-    await page.getByTestId('receipt').getByText(calls.receipt.term).waitFor()
-    await isFine()
+    await readsWell(page, chinese)
+    expect(await seriousFaults(page)).to.deep.equal([])
   })
 
   it('are chosen in the settings, before that of the browser, until it is followed again', async () => {

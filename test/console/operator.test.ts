@@ -1,14 +1,15 @@
 import { expect } from 'chai'
+import type { Page } from 'playwright-core'
 import { ownLimits } from '../../src/shared/identity/account-limits.ts'
 import { newId, publicId } from '../../src/shared/platform/ids.ts'
 import { requestMail } from '../../src/shared/mail/mails.ts'
 import { PASSWORD, startConsoleGateway } from '../../scripts/harness/console-gateway.ts'
 import { expectBooksToBalance } from '../support/books.ts'
-import { image, prompted } from '../../scripts/harness/calling.ts'
-import { get, send } from '../../scripts/harness/http.ts'
+import { image, imageBody, prompted } from '../../scripts/harness/calling.ts'
+import { get, post, send } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
-import { consoleWithPages } from './support/pages.ts'
-import { seriousFaults } from './support/visit.ts'
+import { consoleWithPages, fillSignIn } from './support/pages.ts'
+import { PHONE, fitsTheScreen, looksGood, seriousFaults } from './support/visit.ts'
 
 const CHIEF = 'chief@example.com'
 const GROUPS = { partner: { priceBasisPoints: 3335, models: ['sandbox-image', 'sandbox-chat'] } }
@@ -88,47 +89,16 @@ describe("the operator's pages", () => {
     for (const change of ['Rotated a key', 'Ended sessions']) await changes.getByText(change).first().waitFor()
   })
 
-  it('lets an operator find an account, grant credits and suspend it, and shows what was done', async () => {
-    const customer = await gateway.person('customer@example.com')
+  it('lets an operator limit an account, and put it into a group, whose models and prices its owner sees', async () => {
+    const { id } = await gateway.person('limited@example.com')
     const { page, open } = await gateway.signedIn(CHIEF, { admin: true })
-    await open('/overview', 'Overview')
-    await page.getByRole('link', { name: 'Operator' }).click()
-    await page.getByRole('link', { name: 'Accounts', exact: true }).click()
+    await open('/operator/accounts', 'Accounts')
     const joined = page.getByRole('columnheader', { name: 'Joined' })
     for (const direction of ['descending', 'ascending']) {
       await joined.getByRole('button').click()
       await until(direction, async () => (await joined.getAttribute('aria-sort')) === direction)
     }
     await page.waitForURL(/sort=oldest/)
-    await page.getByLabel('Find an account').fill('customer@')
-    await page.getByRole('button', { name: 'Find' }).click()
-    await page.getByRole('link', { name: customer.email }).click()
-    const grant = page.locator('section', { has: page.getByRole('heading', { name: 'Grant credits' }) }).last()
-    await grant.getByLabel('Amount').fill('750')
-    await grant.getByLabel('Note').fill('welcome')
-    await page.getByRole('button', { name: 'Grant', exact: true }).click()
-    await page.getByText('Granted. The balance of customer@example.com is 750 credits.').waitFor()
-    await page.getByRole('button', { name: 'Suspend', exact: true }).click()
-    await page.getByRole('button', { name: 'Suspend account' }).click()
-    await page.getByRole('button', { name: 'Activate', exact: true }).waitFor()
-    expect((await get(`${gateway.url}/api/account`, customer.token)).status).to.equal(401)
-    await page.getByRole('link', { name: 'Audit' }).click()
-    const rows = page.locator('tbody tr', { hasText: customer.email })
-    await rows.first().waitFor()
-    expect(await rows.locator('td:nth-child(3)').allInnerTexts()).to.deep.equal([
-      'Suspended',
-      'Granted credits',
-      'Viewed an account',
-    ])
-    expect(await rows.nth(1).innerText())
-      .to.contain(CHIEF)
-      .and.to.contain('welcome')
-    await expectBooksToBalance(gateway.db)
-  })
-
-  it('lets an operator limit an account, and put it into a group, whose models and prices its owner sees', async () => {
-    const { id } = await gateway.person('limited@example.com')
-    const { page, open } = await gateway.signedIn(CHIEF, { admin: true })
     await open(`/operator/accounts/${publicId('account', id)}`, 'Account')
     await page.getByLabel('Requests per minute').fill('600')
     await page.getByLabel('Tokens per minute').fill('90000')
@@ -163,4 +133,142 @@ describe("the operator's pages", () => {
     await list.getByText('333.5 credits in · 1,000.5 credits out per 1M tokens').waitFor()
     expect(await list.innerText()).not.to.contain('sandbox-video')
   })
+
+  /** Whether a page that was just opened shows the banner; it asks for it after all else. */
+  const showsBanner = (page: Page): Promise<boolean> =>
+    page
+      .getByTestId('banner')
+      .waitFor({ timeout: 2000 })
+      .then(
+        () => true,
+        () => false,
+      )
+
+  /** Opens a section by the menu, which closes then. */
+  async function section(page: Page, name: string): Promise<void> {
+    const sections = page.getByRole('navigation', { name: 'Sections' })
+    await sections.waitFor({ state: 'hidden' })
+    await page.getByText(/^Section: /).click()
+    await sections.waitFor()
+    await fitsTheScreen(page)
+    const [inner, outer] = await page.evaluate<number[]>(
+      '[document.querySelector(".strip").scrollWidth, document.querySelector(".strip").clientWidth]',
+    )
+    expect(inner).to.equal(outer)
+    await sections.getByRole('link', { name, exact: true }).click()
+    await sections.waitFor({ state: 'hidden' })
+    await page.getByText(`Section: ${name}`).waitFor()
+  }
+
+  it('leads on a phone from a customer, who is granted credits, deducted some and suspended, to a banner', async () => {
+    const email = 'bought@example.com'
+    const boss = 'boss@example.com'
+    const { secret, token: customer } = await gateway.customer(email, 600)
+    const spent = await post(`${gateway.url}/v1/images/generations`, secret, imageBody('a fox'))
+    const left = spent.json.usage.balance as number
+    const credited = (amount: number): string => `${amount.toLocaleString('en')} credits`
+    const { page, open, allow } = await gateway.signedIn(boss, {
+      admin: true,
+      viewport: PHONE,
+      reducedMotion: 'reduce',
+    })
+    // The refused deductions are what the browser writes of them.
+    allow(/4(00|09) \(/)
+    const panel = (name: string) => page.locator('section', { has: page.getByRole('heading', { name }) }).last()
+
+    // Home: every number leads to its page.
+    await open('/operator', 'Operator home')
+    await page.getByRole('link', { name: /^Credits used/ }).waitFor()
+    await page.getByRole('region', { name: 'Upstreams' }).getByText('sandbox').first().waitFor()
+    await fitsTheScreen(page)
+    await page.getByRole('link', { name: /^Outstanding/ }).click()
+
+    // Find.
+    await page.getByLabel('Find an account').fill(email.slice(0, -8))
+    await page.getByRole('button', { name: 'Find' }).click()
+    await page.getByRole('region', { name: 'Accounts' }).getByRole('link', { name: email }).click()
+    const balance = page.getByTestId('account-balance')
+    await balance.getByText(credited(left)).waitFor()
+
+    // Look: the ledger leads to the call, whose trail is the customer's own.
+    await fitsTheScreen(page)
+    await page.getByTestId('ledger').getByRole('link', { name: /^call/ }).first().click()
+    await page.getByTestId('trail').getByText('Settled').waitFor()
+    await fitsTheScreen(page)
+    await page.getByRole('dialog').getByRole('link', { name: email }).click()
+
+    // Grant.
+    const grant = panel('Grant credits')
+    await grant.getByLabel('Amount').fill('750')
+    await grant.getByLabel('Note').fill('welcome')
+    await page.getByRole('button', { name: 'Grant', exact: true }).click()
+    await page.getByText(`Granted. The balance of ${email} is ${credited(left + 750)}.`).waitFor()
+
+    // Deduct: a fault is next to its field, in words.
+    const deduct = panel('Deduct credits')
+    const press = () => deduct.getByRole('button', { name: 'Deduct' }).click()
+    await deduct.getByLabel('Amount').fill('0')
+    await deduct.getByLabel('Reason').fill('granted twice')
+    await press()
+    await deduct.getByText('Amount must be at least 1').waitFor()
+    await deduct.getByLabel('Amount').fill('2000')
+    await press()
+    await deduct.getByText(`The account can spend ${left + 750} credits.`).waitFor()
+    await deduct.getByLabel('Let credits that are already spent become debt').waitFor()
+    await deduct.getByLabel('Amount').fill('60')
+    await press()
+    await deduct.getByText('Deducted 60 credits.').waitFor()
+    await balance.getByText(credited(left + 690)).waitFor()
+    await page.getByTestId('ledger').getByText('granted twice').waitFor()
+
+    const account = page.url()
+
+    // A banner, which is seen without signing in, and dismissed for good in one browser.
+    await section(page, 'Banner')
+    await page.getByLabel('Text').fill('Prices change on Monday')
+    await page.getByLabel('Level').selectOption('warning')
+    await page.getByRole('button', { name: 'Set the banner' }).click()
+    await page.getByTestId('set-banner').waitFor()
+    const guest = await gateway.visit({ viewport: PHONE, reducedMotion: 'reduce' })
+    await until('everybody sees the banner', async () => {
+      await guest.open('/sign-in', 'Sign in')
+      return showsBanner(guest.page)
+    })
+    await guest.page.getByRole('button', { name: 'Dismiss' }).click()
+    await guest.page.getByTestId('banner').waitFor({ state: 'detached' })
+    await fillSignIn(guest, email)
+    await guest.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    expect(await guest.page.getByTestId('banner').count(), 'dismissed').to.equal(0)
+    await until('the operator sees the banner', async () => {
+      await open('/operator/banner', 'Banner')
+      return showsBanner(page)
+    })
+    await looksGood(page)
+    await page.getByRole('button', { name: 'Remove the banner' }).click()
+    await page.getByText('No banner is set').waitFor()
+
+    // Suspend.
+    await page.goto(account)
+    await page.getByRole('button', { name: 'Suspend', exact: true }).click()
+    await page.getByRole('button', { name: 'Suspend account' }).click()
+    await page.getByRole('button', { name: 'Activate', exact: true }).waitFor()
+    expect((await get(`${gateway.url}/api/account`, customer)).status).to.equal(401)
+
+    // All of it is in the audit log.
+    await section(page, 'Audit')
+    const granted = page.getByRole('region', { name: 'Audit' }).locator('tbody tr', { hasText: 'welcome' })
+    expect(await granted.innerText())
+      .to.contain(boss)
+      .and.to.contain(email)
+    const { token } = await gateway.person('auditor@example.com', { admin: true })
+    const { json } = await get(`${gateway.url}/api/operator/actions?operator=${boss}`, token)
+    type Done = { action: string; details: { list?: string } }
+    const done = (json.data as Done[]).filter(({ details }) => details.list === undefined)
+    expect(done.map(({ action }) => action)).to.deep.equal(
+      'account_suspended banner_removed banner_set credits_deducted credits_granted account_viewed'.split(' '),
+    )
+    await fitsTheScreen(page)
+    await expectBooksToBalance(gateway.db)
+    // It opens every page.
+  }).timeout(150_000)
 })

@@ -23,11 +23,11 @@ describe('the pages of the console', () => {
     visited = await gateway.longVisit({ reducedMotion: 'reduce' })
   })
 
-  const looks = ({ path, heading, typed }: ConsolePage): void => {
+  const looks = ({ path, heading, typed }: ConsolePage, how: 'open' | 'follow'): void => {
     it(`has no serious fault in light and dark, fits three widths, and shows text as text: ${path}`, async () => {
-      const { page, open, faults } = visited
+      const { page, faults } = visited
       await page.emulateMedia({ colorScheme: 'light' })
-      await open(lived.address(path), heading)
+      await visited[how](lived.address(path), heading)
       await settled(page)
       if (typed) await page.getByText(typed).first().waitFor()
       await holds(page, `document.title === '${heading} · Tollgate'`)
@@ -45,12 +45,16 @@ describe('the pages of the console', () => {
     })
   }
 
-  OUTSIDE.forEach(looks)
+  OUTSIDE.forEach((one) => looks(one, 'open'))
 
   describe('that ask for a session', () => {
-    before(() => gateway.signIn(visited, EMAIL))
+    before(async () => {
+      await gateway.signIn(visited, EMAIL)
+      await visited.open('/settings', 'Settings')
+    })
 
-    INSIDE.forEach(looks)
+    // One document for all: languages.test.ts opens each by its address.
+    INSIDE.forEach((one) => looks(one, 'follow'))
   })
 
   it('show the debt of an account to its owner and to operators, until it is repaid', async () => {

@@ -7,7 +7,7 @@ import { startProvider } from '../../scripts/services/provider.ts'
 import type { LocalProvider } from '../../scripts/services/provider.ts'
 import { providerSettings } from '../api/console/support/provider.ts'
 import { consoleWithPages } from './support/pages.ts'
-import { PHONE, looksGood } from './support/visit.ts'
+import { PHONE, fitsTheScreen, looksGood } from './support/visit.ts'
 
 describe('the console with PASSWORDS=off', () => {
   const gateway = consoleWithPages(() =>
@@ -62,7 +62,7 @@ describe('providers in the console', () => {
     await page.getByRole('button', { name: 'Disconnect Local (new@example.com)' }).click()
     await page.getByRole('button', { name: 'Disconnect', exact: true }).last().click()
     await page.getByText('This is your last way to sign in').waitFor()
-    await looksGood(page)
+    await fitsTheScreen(page)
     // Who has no password deletes the account without one.
     await open('/settings', 'Settings')
     await page.getByRole('button', { name: 'Delete my account…' }).click()
@@ -109,7 +109,7 @@ describe('providers in the console', () => {
     await page.getByRole('heading', { name: 'Check your inbox' }).waitFor()
     await page.goto(await gateway.link(email, 2))
     await page.getByRole('heading', { name: 'Complete your sign-in' }).waitFor()
-    await looksGood(page)
+    await fitsTheScreen(page)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await overview(page)
     await page.locator('.account summary').click()

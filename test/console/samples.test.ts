@@ -1,18 +1,14 @@
 import { expect } from 'chai'
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { root } from '../../scripts/folders.ts'
-import { anAccount } from '../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../scripts/harness/factories.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
-import { startGateway } from '../../scripts/harness/harness.ts'
 import { clientProgram } from '../../scripts/testing/clients.ts'
 import type { Example, Sample } from '../../src/console/parts/samples/samples.ts'
 import { samplesOf, similarCurl } from '../../src/console/parts/samples/samples.ts'
 import { DIALECTS } from '../../src/shared/chat/dialect.ts'
-import { expectBooksToBalance } from '../support/books.ts'
+import { useGateway, useOneAccount } from '../support/gateway.ts'
 
 const run = promisify(execFile)
 
@@ -72,19 +68,15 @@ const RUNNERS: Record<string, (code: string) => [command: string, args: string[]
 describe('the code that the console shows', () => {
   // Where its packages are found, and what it writes is in nobody's way.
   const folder = mkdtempSync(join(root, '.samples-'))
-  afterEach(() => expectBooksToBalance(gateway.db))
   after(() => rmSync(folder, { recursive: true }))
   const google = clientProgram('google-genai')
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => {
-    gateway = await startGateway()
-    account = await anAccount(gateway.db, 10_000)
+  const gateway = useGateway()
+  const account = useOneAccount(gateway, 10_000)
+  before(() => {
     if (google === null) return
     mkdirSync(join(folder, 'node_modules'))
     symlinkSync(join(google, '../../../..'), join(folder, 'node_modules/@google'))
   })
-  after(() => gateway.stop())
 
   /** What a sample prints. */
   async function printed({ language, code }: Pick<Sample, 'language' | 'code'>): Promise<string> {
@@ -92,6 +84,13 @@ describe('the code that the console shows', () => {
     const { ANTHROPIC_API_KEY: _key, ...own } = process.env
     const env = { ...own, TOLLGATE_KEY: account.key }
     return (await run(command, args, { cwd: folder, env, timeout: 60_000 })).stdout
+  }
+
+  /** What samples in JavaScript print, each a module of one process: their packages take a second to load. */
+  async function printedByModules(codes: readonly string[]): Promise<string[]> {
+    codes.forEach((code, at) => writeFileSync(join(folder, `${at}.mjs`), code))
+    const code = codes.map((_code, at) => `await import('./${at}.mjs'); console.log('next')`).join('\n')
+    return (await printed({ language: 'JavaScript', code })).split('next\n')
   }
 
   /** Why Python cannot run a sample here; null where it can. */
@@ -118,7 +117,9 @@ describe('the code that the console shows', () => {
         console.warn(`    parsed, but not run: ${missing.trim().split('\n').at(-1)}`)
         this.skip()
       }
-      for (const { code, prints } of asked) expect(await printed({ language, code }), code).to.match(prints)
+      const together = language === 'JavaScript' ? await printedByModules(asked.map(({ code }) => code)) : []
+      for (const [at, { code, prints }] of asked.entries())
+        expect(together[at] ?? (await printed({ language, code })), code).to.match(prints)
     })
   }
 

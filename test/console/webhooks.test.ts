@@ -6,7 +6,7 @@ import { until } from '../../scripts/harness/until.ts'
 import { startReceiver } from '../support/webhooks.ts'
 import type { Receiver } from '../support/webhooks.ts'
 import { consoleWithPages } from './support/pages.ts'
-import { PHONE, looksGood, seriousFaults } from './support/visit.ts'
+import { PHONE, fitsTheScreen, seriousFaults } from './support/visit.ts'
 
 describe('webhooks in the console', () => {
   const gateway = consoleWithPages(() => startConsoleGateway({ WEBHOOK_ALLOW_PRIVATE: 'on' }))
@@ -59,7 +59,7 @@ describe('webhooks in the console', () => {
     const { body, headers } = receiver.received[0]!
     expect(new Verifier(secret).verify(body, headers as Record<string, string>)).to.include({ type: 'webhook.test' })
     await page.setViewportSize(PHONE)
-    await looksGood(page)
+    await fitsTheScreen(page)
     await page.setViewportSize({ width: 1280, height: 820 })
 
     await deliveries.getByRole('button', { name: 'Send again: webhook.test' }).click()
@@ -120,14 +120,14 @@ describe('webhooks in the console', () => {
     await until('it has come again', () => receiver.received.length > before + 1)
     expect(receiver.received[before + 1]!.body).to.equal(receiver.received[before]!.body)
     await page.setViewportSize(PHONE)
-    await looksGood(page)
+    await fitsTheScreen(page)
     await page.setViewportSize({ width: 1280, height: 820 })
     await page.getByRole('link', { name: 'All webhooks of the operators' }).click()
     await page.getByRole('button', { name: `Rotate the secret of ${receiver.url}` }).click()
     await dialog.getByRole('button', { name: 'Rotate secret' }).click()
     expect(await secretOf(page)).not.to.equal(secret)
     await page.setViewportSize(PHONE)
-    await looksGood(page)
+    await fitsTheScreen(page)
     await page.getByRole('button', { name: `Disable ${receiver.url}` }).click()
     await page.getByRole('button', { name: `Enable ${receiver.url}` }).waitFor()
     await page.getByRole('button', { name: `Remove ${receiver.url}` }).click()

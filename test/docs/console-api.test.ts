@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { root } from '../../scripts/folders.ts'
 import { findProgram } from '../../scripts/services/processes.ts'
 import { startMailWorker } from '../support/console.ts'
@@ -39,20 +39,9 @@ describe('docs/console-api.md', () => {
     const commands = Array.from(text.matchAll(/^```sh\n(.*?)^```$/gms), ([, block]) =>
       block!.replace(/^BASE=.*$/m, `BASE=${gateway.url}`),
     )
-    const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let output = ''
-    let errors = ''
-    shell.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-    })
-    shell.stderr.on('data', (chunk: Buffer) => {
-      errors += chunk.toString()
-    })
-    const [code] = (await once(shell, 'close')) as [number | null]
-    expect([code, errors]).to.deep.equal([0, ''])
+    const shell = ['-euo', 'pipefail', '-c', commands.join('\n')]
+    const { stdout, stderr } = await promisify(execFile)('bash', shell, { cwd: folder })
+    expect(stderr).to.equal('')
     for (const seen of [
       ...(
         '"emailVerified":true "name":"laptop" "kind":"charge","amount":-40 "nextCursor":null "origin":"signup" ' +
@@ -60,7 +49,7 @@ describe('docs/console-api.md', () => {
       ).split(' '),
       '401\n',
     ]) {
-      expect(output).to.contain(seen)
+      expect(stdout).to.contain(seen)
     }
   })
 })

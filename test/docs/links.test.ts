@@ -4,6 +4,9 @@ import { basename, dirname, join, normalize } from 'node:path'
 import { root } from '../../scripts/folders.ts'
 import { anchorsOf, faultOf, pages } from './pages.ts'
 
+/** The most files that somebody who follows one chat should have to open. */
+const MOST_FILES = 120
+
 describe('the documentation', () => {
   it('links to pages, headings and pictures that exist', () => {
     const links = pages().flatMap(({ path, text }) =>
@@ -45,6 +48,16 @@ describe('the documentation', () => {
     const named = Array.from(promises.matchAll(/`([a-z]+(?:\/[\w-]+)+)`/g), ([, name]) => `test/${name}.test.ts`)
     expect(named.length).to.be.greaterThan(40)
     expect(named.filter((file) => !existsSync(join(root, file)))).to.deep.equal([])
+  })
+
+  it('lists the files of one chat, each once, which exist, says how many they are, and they are few', () => {
+    const { text } = pages().find(({ path }) => path === 'docs/architecture.md')!
+    const [section = ''] = /^## The files of one chat\n[^]*?(?=^## )/m.exec(text) ?? []
+    const listed = Array.from(section.matchAll(/^- `([^`]+)`: \S/gm), ([, file]) => file!)
+    expect(new Set(listed).size).to.equal(listed.length)
+    expect(listed.filter((file) => !existsSync(join(root, file)))).to.deep.equal([])
+    expect(section).to.include(`: ${listed.length} files`)
+    expect(listed.length).to.be.within(40, MOST_FILES)
   })
 
   it('computes the anchor of a heading as GitHub does', () => {

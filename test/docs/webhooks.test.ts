@@ -2,11 +2,10 @@ import { expect } from 'chai'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
 import { until } from '../../scripts/harness/until.ts'
+import { freePort } from '../../scripts/services/ports.ts'
 import { newSigningSecret, shownSecret, signedHeaders } from '../../src/shared/webhooks/secrets.ts'
 
 describe('docs/webhooks.md', () => {
@@ -14,11 +13,7 @@ describe('docs/webhooks.md', () => {
     const text = readFileSync(join(root, 'docs/webhooks.md'), 'utf8')
     const [, program] = /^```js\n(.*?)^```$/ms.exec(text)!
     expect(program!.trim().split('\n').length, 'twenty lines, beside the empty ones').to.be.at.most(22)
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    const { port } = taken.address() as AddressInfo
-    taken.close()
-    await once(taken, 'close')
+    const port = await freePort()
     const secret = newSigningSecret()
     const receiver = spawn(process.execPath, ['--input-type=module', '-e', program!], {
       cwd: root,

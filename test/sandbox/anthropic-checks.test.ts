@@ -1,6 +1,8 @@
 import { expect } from 'chai'
-import { send, useSandbox } from './support/client.ts'
-import type { Answer, Fields } from './support/client.ts'
+import { send } from '../../scripts/harness/http.ts'
+import type { Reply } from '../../scripts/harness/http.ts'
+import { useSandbox } from './support/client.ts'
+import type { Fields } from './support/client.ts'
 
 const WEATHER = { name: 'weather', input_schema: { type: 'object', properties: { city: { type: 'string' } } } }
 const call = (id: string) => ({ type: 'tool_use', id, name: 'weather', input: {} })
@@ -13,14 +15,14 @@ const THINKING = { thinking: { type: 'enabled', budget_tokens: 1024 }, max_token
 describe('the sandbox as Anthropic', () => {
   const own = useSandbox()
 
-  function ask(more: Fields, beta?: string, path = ''): Promise<Answer> {
+  function ask(more: Fields, beta?: string, path = ''): Promise<Reply> {
     const headers = {
       'x-api-key': 'made-up',
       'anthropic-version': '2023-06-01',
       ...(beta && { 'anthropic-beta': beta }),
     }
-    const json = { model: 'claude-sandbox', max_tokens: 100, messages: [user(text('hello'))], ...more }
-    return send(`${own.url}/anthropic/v1/messages${path}`, { json, headers })
+    const body = { model: 'claude-sandbox', max_tokens: 100, messages: [user(text('hello'))], ...more }
+    return send('POST', `${own.url}/anthropic/v1/messages${path}`, { body, headers })
   }
 
   const REFUSED: [what: string, more: Fields, message: RegExp, beta?: string][] = [
@@ -81,20 +83,20 @@ describe('the sandbox as Anthropic', () => {
     ],
   ]
   it('refuses what the API refuses, in its words', async () => {
-    const { total } = own.sandbox.billed()
+    const { total } = own.billed()
     for (const [what, more, message, beta] of REFUSED) {
       const answer = await ask(more, beta)
-      expect([answer.status, answer.json()['error'].type], what).to.deep.equal([400, 'invalid_request_error'])
-      expect(answer.json()['error'].message, what).to.match(message)
+      expect([answer.status, answer.json.error.type], what).to.deep.equal([400, 'invalid_request_error'])
+      expect(answer.json.error.message, what).to.match(message)
     }
-    expect(own.sandbox.billed().total).to.equal(total)
+    expect(own.billed().total).to.equal(total)
   })
 
   it('takes back the thoughts that it signed as they were, and no changed ones', async () => {
     for (const display of ['summarized', 'omitted']) {
       const asked = { ...THINKING, thinking: { ...THINKING.thinking, display } }
       const first = user(text('[tools 2] [thoughts I wonder] [sealed-thoughts]'))
-      const { content } = (await ask({ ...asked, tools: [WEATHER], messages: [first] })).json()
+      const { content } = (await ask({ ...asked, tools: [WEATHER], messages: [first] })).json
       expect(content.map(({ type }: Fields) => type)).to.deep.equal(
         'thinking redacted_thinking tool_use tool_use'.split(' '),
       )
@@ -117,11 +119,11 @@ describe('the sandbox as Anthropic', () => {
 
   it('counts the tokens of a message as its usage does, and bills nothing', async () => {
     const asked = { system: 'Be kind.', tools: [WEATHER], messages: [user(text('one two three four five'))] }
-    const { usage } = (await ask(asked)).json()
-    const billed = own.sandbox.billed().total
+    const { usage } = (await ask(asked)).json
+    const billed = own.billed().total
     const counted = await ask({ ...asked, max_tokens: undefined }, undefined, '/count_tokens')
-    expect(counted.json()).to.deep.equal({ input_tokens: usage.input_tokens })
-    expect((await ask(asked, undefined, '/count_tokens')).json()['error'].message).to.match(/^max_tokens: Extra inputs/)
-    expect(own.sandbox.billed().total).to.equal(billed)
+    expect(counted.json).to.deep.equal({ input_tokens: usage.input_tokens })
+    expect((await ask(asked, undefined, '/count_tokens')).json.error.message).to.match(/^max_tokens: Extra inputs/)
+    expect(own.billed().total).to.equal(billed)
   })
 })

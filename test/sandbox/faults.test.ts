@@ -1,52 +1,49 @@
 import { expect } from 'chai'
 import { request } from 'undici'
-import { eventsOf, prompted, send, useSandbox } from './support/client.ts'
+import { prompted } from '../../scripts/harness/calling.ts'
+import type { Reply } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
-import type { Answer, Fields } from './support/client.ts'
+import { chatAt, eventsOf, useSandbox } from './support/client.ts'
 
 const KEY = { authorization: 'Bearer made-up' }
 
 describe('faults of the sandbox', () => {
   const own = useSandbox()
 
-  function chat(prompt: string, more: Fields = {}, signal?: AbortSignal): Promise<Answer> {
-    const json = { model: 'gpt-sandbox', messages: [{ role: 'user', content: prompt }], ...more }
-    return send(`${own.url}/v1/chat/completions`, { json, headers: KEY, signal })
+  /** The pieces in which an answer comes. */
+  async function piecesOf(prompt: string): Promise<Buffer[]> {
+    const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: prompt }] })
+    const answer = await request(`${own.url}/v1/chat/completions`, { method: 'POST', headers: KEY, body })
+    const pieces: Buffer[] = []
+    for await (const piece of answer.body) pieces.push(piece as Buffer)
+    return pieces
   }
 
+  // On a busy machine pieces can arrive together, but not each time.
   it('drip one byte at a time', async () => {
-    const json = { model: 'm', messages: [{ role: 'user', content: prompted('[answer x] [drip 1]') }] }
-    // On a busy machine several can arrive together, but not each time.
     await until('single bytes', async () => {
-      const body = JSON.stringify(json)
-      const answer = await request(`${own.url}/v1/chat/completions`, { method: 'POST', headers: KEY, body })
-      const chunks: Buffer[] = []
-      for await (const chunk of answer.body) chunks.push(chunk as Buffer)
-      expect(JSON.parse(Buffer.concat(chunks).toString())['choices'][0].message.content).to.equal('x')
-      return chunks.length > 100
+      const pieces = await piecesOf(prompted('[answer x] [drip 1]'))
+      expect(JSON.parse(Buffer.concat(pieces).toString())['choices'][0].message.content).to.equal('x')
+      return pieces.length > 100
     })
   })
 
   it('send the two halves of a character apart', async () => {
-    const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: '[answer ü] [cut-mid-char]' }] })
-    // On a busy machine they can arrive together, but not each time.
     await until('two halves', async () => {
-      const answer = await request(`${own.url}/v1/chat/completions`, { method: 'POST', headers: KEY, body })
-      const chunks: Buffer[] = []
-      for await (const chunk of answer.body) chunks.push(chunk as Buffer)
-      return chunks.some((chunk) => chunk.toString('utf8').includes('\uFFFD'))
+      const pieces = await piecesOf('[answer ü] [cut-mid-char]')
+      return pieces.some((piece) => piece.toString('utf8').includes('\uFFFD'))
     })
   })
 
   it('slow a stream down, and cut it in every way', async () => {
-    const contents = (answer: Answer): number => {
+    const contents = (answer: Reply): number => {
       return eventsOf(answer.text).filter((event) => event['choices']?.[0]?.delta.content).length
     }
     const started = Date.now()
-    expect(contents(await chat('[chunks 10 20]', { stream: true }))).to.equal(10)
+    expect(contents(await chatAt(own, '[chunks 10 20]', { stream: true }))).to.equal(10)
     expect(Date.now() - started).to.be.at.least(175)
     const thinking = Date.now()
-    const thought = eventsOf((await chat('[tokens 3] [think 200]', { stream: true })).text)
+    const thought = eventsOf((await chatAt(own, '[tokens 3] [think 200]', { stream: true })).text)
     expect([thought.at(-1), Date.now() - thinking >= 195]).to.deep.equal(['[DONE]', true])
   })
 })

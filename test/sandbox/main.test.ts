@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { send } from './support/client.ts'
+import { get } from '../../scripts/harness/http.ts'
 
 const MAIN = fileURLToPath(new URL('../../sandbox/main.ts', import.meta.url))
 
@@ -22,7 +22,7 @@ describe('the sandbox as a program', () => {
     const child = run('--port', '0')
     const [line] = await once(child.stdout, 'data')
     const [, url] = /^sandbox upstream listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(String(line)) ?? []
-    expect((await send(`${url}/sandbox/open`)).json()).to.include({ open: 0 })
+    expect((await get(`${url}/sandbox/open`)).json).to.include({ open: 0 })
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).to.deep.equal([0, null])
   })

@@ -1,26 +1,21 @@
 import { expect } from 'chai'
 import { Billing } from '../../sandbox/records/billing.ts'
 import { Journal } from '../../sandbox/records/journal.ts'
-import { prompted, send, useSandbox } from './support/client.ts'
-import type { Answer, Fields } from './support/client.ts'
-
-const KEY = { authorization: 'Bearer made-up' }
+import { prompted } from '../../scripts/harness/calling.ts'
+import { get, post } from '../../scripts/harness/http.ts'
+import { chatAt, useSandbox } from './support/client.ts'
+import type { Fields } from './support/client.ts'
 
 describe('the records of the sandbox', () => {
   const own = useSandbox()
 
-  function chat(prompt: string, more: Fields = {}): Promise<Answer> {
-    const json = { model: 'gpt-sandbox', messages: [{ role: 'user', content: prompt }], ...more }
-    return send(`${own.url}/v1/chat/completions`, { json, headers: KEY })
-  }
-
   async function report(what: string, prompt: string): Promise<Fields> {
-    return (await send(`${own.url}/sandbox/${what}?prompt=${encodeURIComponent(prompt)}`)).json()
+    return (await get(`${own.url}/sandbox/${what}?prompt=${encodeURIComponent(prompt)}`)).json as Fields
   }
 
   it('show requests with their unknown fields, and no key', async () => {
     const mark = prompted()
-    await chat(mark, { unheard_of: { deep: [1] } })
+    await chatAt(own, mark, { unheard_of: { deep: [1] } })
     const { entries } = await report('journal', mark)
     expect(entries).to.have.length(1)
     expect(entries[0]).to.include({ protocol: 'openai', method: 'POST', path: '/v1/chat/completions', status: 200 })
@@ -30,15 +25,15 @@ describe('the records of the sandbox', () => {
 
   it('keep large bodies short', async () => {
     const mark = prompted()
-    await chat(mark, { image: `data:image/png;base64,${'A'.repeat(100_000)}` })
-    expect(JSON.stringify(own.sandbox.journal(mark)).length).to.be.below(3000)
+    await chatAt(own, mark, { image: `data:image/png;base64,${'A'.repeat(100_000)}` })
+    expect(JSON.stringify(own.journal(mark)).length).to.be.below(3000)
   })
 
   it('survive a body that is nested too deeply to be printed', async () => {
     const mark = prompted()
     const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: mark }], deep: 0 })
     const deep = body.replace('"deep":0', `"deep":${'['.repeat(20_000)}${']'.repeat(20_000)}`)
-    await send(`${own.url}/v1/chat/completions`, { body: deep, headers: KEY })
+    await post(`${own.url}/v1/chat/completions`, 'made-up', deep)
     expect((await report('journal', mark))['entries']).to.have.length(1)
   })
 })

@@ -1,12 +1,10 @@
-import { createServer } from 'node:http'
-import type { IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
 import Stripe from 'stripe'
 import { stripeAccountAt } from '../../scripts/harness/stripe-sandbox.ts'
 import type { StripeAccount } from '../../scripts/harness/stripe-sandbox.ts'
 import { until } from '../../scripts/harness/until.ts'
+import { startReceiver } from '../support/webhooks.ts'
+import type { Received, Receiver } from '../support/webhooks.ts'
 import { useSandbox } from './support/client.ts'
 import type { Fields } from './support/client.ts'
 
@@ -39,22 +37,6 @@ async function refusalOf(call: Promise<unknown>): Promise<Stripe.errors.StripeEr
   )
   if (!(failure instanceof Stripe.errors.StripeError)) throw new Error(`not refused by Stripe: ${String(failure)}`)
   return failure
-}
-
-type Hooked = { headers: IncomingHttpHeaders; payload: string }
-
-/** An endpoint for events, which accepts each. */
-async function startHook() {
-  const received: Hooked[] = []
-  const server = createServer((req, res) => {
-    void buffer(req).then((bytes) => {
-      received.push({ headers: req.headers, payload: bytes.toString('utf8') })
-      res.end()
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}/hooks`, received, close: () => void server.close() }
 }
 
 describe('the sandbox as Stripe', () => {
@@ -97,15 +79,15 @@ describe('the sandbox as Stripe', () => {
   })
 
   describe('its events', () => {
-    let hook: Awaited<ReturnType<typeof startHook>>
+    let hook: Receiver
     beforeEach(async () => {
-      hook = await startHook()
+      hook = await startReceiver((response) => response.end())
       await account.deliverTo(hook.url, SECRET)
     })
-    afterEach(() => hook.close())
+    afterEach(() => hook.stop())
 
-    function verified({ headers, payload }: Hooked): Stripe.Event {
-      return account.stripe.webhooks.constructEvent(payload, headers['stripe-signature']!, SECRET)
+    function verified({ headers, body }: Pick<Received, 'headers' | 'body'>): Stripe.Event {
+      return account.stripe.webhooks.constructEvent(body, headers['stripe-signature']!, SECRET)
     }
 
     function customerEvent(): Promise<Stripe.Customer> {
@@ -119,9 +101,9 @@ describe('the sandbox as Stripe', () => {
       expect(event).to.include({ object: 'event', type: 'customer.created', livemode: false })
       expect((event.data.object as Stripe.Customer).id).to.equal(id)
       expect(await account.stripe.events.retrieve(event.id)).to.include({ id: event.id, type: event.type })
-      const forged = { ...hooked!, payload: hooked!.payload.replace('a@example', 'b@example') }
+      const forged = { ...hooked!, body: hooked!.body.replace('a@example', 'b@example') }
       expect(() => verified(forged)).to.throw(Stripe.errors.StripeSignatureVerificationError)
-      const encodedAnew = { ...hooked!, payload: JSON.stringify(JSON.parse(hooked!.payload)) }
+      const encodedAnew = { ...hooked!, body: JSON.stringify(JSON.parse(hooked!.body)) }
       expect(() => verified(encodedAnew)).to.throw(Stripe.errors.StripeSignatureVerificationError)
     })
 

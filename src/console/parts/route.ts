@@ -25,6 +25,3 @@ export function withFields(
   )
   return fields.length === 0 ? path : `${path}?${new URLSearchParams(fields)}`
 }
-
-/** The page after a sign-in: a path of ours, so that no link leads elsewhere. Browsers skip control characters. */
-export const safeNext = (next = ''): string => (/^\/(?![/\\])[^\p{Cc} ]*$/u.test(next) ? next : '/overview')

@@ -29,19 +29,22 @@ export const OUTSIDE = pagesOf([
   [`/claim#token=${'x'.repeat(43)}`, 'Claim your account'],
   [`/invitation#token=${'x'.repeat(43)}`, 'You cannot use this invitation'],
 ])
-/** The others. `:call`, `:account`, `:webhook` and `:house` (a webhook of the operators') stand for ids. */
+/**
+ * The others, of which no two neighbours have the same heading. `:call`, `:account`, `:webhook` and `:house` (a webhook
+ * of the operators') stand for ids.
+ */
 export const INSIDE = pagesOf([
   ['/overview', 'Overview'],
   ['/calls', 'Calls', SCRIPT],
+  ['/keys', 'Keys', SCRIPT.slice(0, 60)],
   ['/calls/:call', 'Calls'],
   ['/playground/chat', 'Playground'],
-  ['/playground/chat?model=sandbox-chat&with=dear-chat', 'Playground'],
-  ['/playground/image', 'Playground'],
-  ['/playground/video', 'Playground'],
-  ['/keys', 'Keys', SCRIPT.slice(0, 60)],
   ['/members', 'Members'],
+  ['/playground/chat?model=sandbox-chat&with=dear-chat', 'Playground'],
   ['/webhooks', 'Webhooks'],
+  ['/playground/image', 'Playground'],
   ['/webhooks/:webhook', 'Webhook'],
+  ['/playground/video', 'Playground'],
   ['/credits', 'Credits', SCRIPT],
   ['/models', 'Models'],
   ['/models/sandbox-chat', 'sandbox-chat'],
@@ -58,8 +61,8 @@ export const INSIDE = pagesOf([
   ['/operator/mails', 'Undelivered e-mails'],
   ['/operator/banner', 'Banner'],
   ['/operator/webhooks', 'Webhooks'],
-  ['/operator/webhooks/:house', 'Webhook'],
   ['/operator/upstreams', 'Upstreams'],
+  ['/operator/webhooks/:house', 'Webhook'],
   ['/operator/catalogue', 'Catalogue'],
   ['/operator/actions', 'Audit log'],
 ])

@@ -5,7 +5,7 @@ import { chinese } from '../../../src/console/language/chinese.ts'
 import type { Texts } from '../../../src/console/language/english.ts'
 import { english } from '../../../src/console/language/english.ts'
 import type { Part } from '../../../src/console/language/part.ts'
-import { looksGood } from './visit.ts'
+import { fitsTheScreen } from './visit.ts'
 
 /** What both languages write alike: ids, addresses, names of products, units, and what people enter. */
 const ALIKE = new RegExp(
@@ -41,7 +41,7 @@ const TEXTS = `(() => {
 })()`
 
 /** The texts of a page that are not in Chinese. */
-export async function untranslated(page: Page): Promise<string[]> {
+async function untranslated(page: Page): Promise<string[]> {
   const texts = await page.evaluate<string[]>(TEXTS)
   return texts.filter((text) => /[A-Za-z]{2}/.test(text.replaceAll(ALIKE, '')))
 }
@@ -55,8 +55,8 @@ export const EACH_LANGUAGE: readonly { t: Texts; reader: { locale: string; langu
 /** A text with parts, as it is read. */
 export const plain = (part: Part): string => [part].flat(9).map(String).join('')
 
-/** Expects a page to look good, and to have nothing that is not in this language. */
+/** Expects a page to fit the screen, and to have nothing that is not in this language. */
 export async function readsWell(page: Page, t: Texts): Promise<void> {
   if (t === chinese) expect(await untranslated(page), page.url()).to.deep.equal([])
-  await looksGood(page)
+  await fitsTheScreen(page)
 }

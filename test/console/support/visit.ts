@@ -22,6 +22,8 @@ export type Visit = {
   allow: (expected: RegExp) => void
   /** Opens a page by its path, and waits for its heading. */
   open: (path: string, heading: string) => Promise<void>
+  /** Goes there from a page with another heading, as by a link: in the same document. */
+  follow: (path: string, heading: string) => Promise<void>
   close: () => Promise<void>
 }
 
@@ -49,6 +51,10 @@ export async function visit(
       await page.goto(`${gateway.url}${path}`)
       await page.getByRole('heading', { level: 1, name: heading }).waitFor()
     },
+    follow: async (path, heading) => {
+      await page.evaluate(`history.pushState(null, '', '${path}'), dispatchEvent(new PopStateEvent('popstate'))`)
+      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+    },
   }
 }
 
@@ -58,7 +64,9 @@ type Violation = { id: string; impact: string; nodes: { html: string; failureSum
 export async function seriousFaults(page: Page, rules: string[] = []): Promise<string[]> {
   // Evaluated by the debugger, to which the page's policy does not apply. It is half a megabyte: once a page is enough.
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE)
-  const options = { resultTypes: ['violations'], ...(rules.length > 0 && { runOnly: rules }) }
+  // Selectors are not shown here; what is preloaded is for rules that are not serious; and there are no frames.
+  const cheap = { resultTypes: ['violations'], selectors: false, preload: false, iframes: false }
+  const options = { ...cheap, ...(rules.length > 0 && { runOnly: rules }) }
   const { violations } = await page.evaluate<{ violations: Violation[] }>(
     `axe.run(document, ${JSON.stringify(options)})`,
   )

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { root } from '../../../scripts/folders.ts'
@@ -117,19 +117,28 @@ describe('the order of test files', () => {
 })
 
 describe('the tests that a change affects', () => {
-  let users: Importers
-  before(async () => {
-    users = await readImporters()
-  })
+  /** Some of the imports of this repository. */
+  const users: Importers = new Map([
+    ['src/shared/media-files/ebml.ts', ['src/shared/media-files/webm.ts']],
+    ['src/shared/media-files/webm.ts', ['src/shared/media-files/measure.ts']],
+    ['src/shared/media-files/measure.ts', ['test/shared/media-files/measure.test.ts']],
+    ['scripts/harness/database.ts', ['test/shared/calls/verbs.test.ts']],
+    ['scripts/harness/installation.ts', ['test/support/installed.ts']],
+    ['test/support/installed.ts', ['test/crash/kills.test.ts']],
+    ['test/console/pages.test.ts', []],
+  ])
   const affectedBy = (...changed: string[]) => affectedTests(changed, testFiles(), users)
 
-  it('are those that import a changed file, directly or through others', () => {
+  it('are those that import a changed file, directly or through others, as its imports are read', async () => {
     const affected = affectedBy('src/shared/media-files/ebml.ts')
     expect(affected).to.include('test/shared/media-files/measure.test.ts')
     expect(affected).not.to.include('test/shared/platform/places.test.ts')
+    const read = await readImporters(['src/shared/media-files'])
+    expect(read.get('src/shared/media-files/ebml.ts')).to.include('src/shared/media-files/webm.ts')
   })
 
   it('are those that start a changed program, read a changed function of SQL or a changed page', () => {
+    for (const file of users.keys()) expect(existsSync(join(root, file)), file).to.equal(true)
     expect(affectedBy('sql/open_calls.sql')).to.include('test/shared/calls/verbs.test.ts')
     expect(affectedBy('src/api/main.ts')).to.include('test/crash/kills.test.ts')
     expect(affectedBy('src/console/main.tsx')).to.include('test/console/pages.test.ts')
