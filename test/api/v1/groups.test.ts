@@ -39,8 +39,6 @@ const input = [Array.from({ length: 1004 }, (_, at) => at)]
 /** A call of each kind for which an upstream reports what is asked for, and what is exactly due for it. */
 const PAID: [title: string, path: string, body: () => object, due: number][] = [
   ['a chat', CHAT, () => odd(), 2.5],
-  ['a message', MESSAGES, () => odd({ max_tokens: 1000 }), 2.5],
-  ['a video', VIDEOS, () => ({ model: 'ranged-video', prompt: prompted(), duration: 2.5 }), 77.5],
   ['embeddings', EMBEDDINGS, () => ({ model: 'sandbox-embedding', input }), 100.4],
 ]
 
@@ -49,9 +47,6 @@ describe('groups of customers', () => {
     Object.assign(catalogue, { groups: GROUPS, creditMicroUsd: 1000 })
     const chat = catalogue.models.find(({ id }) => id === 'sandbox-chat')!
     catalogue.models.push({ ...chat, id: 'odd-chat', pricing: { input: 1, output: 3, perTokens: 10, minimum: 1 } })
-    const video = catalogue.models.find(({ id }) => id === 'ranged-video')!
-    delete video['credits']
-    Object.assign(video, { prices: [{ perSecond: 31 }] })
   })
 
   const regroup = async ({ id }: Caller, group: Group): Promise<void> => {
@@ -90,7 +85,6 @@ describe('groups of customers', () => {
     expect((await account.get('/v1/models')).json.data).to.deep.include(listed)
     const image = await entryOf(account, 'sandbox-image')
     expect([image.credits, image.pricing.image]).to.deep.equal([32, '0.032'])
-    expect(await entryOf(account, 'ranged-video')).to.deep.include({ credits: 50, prices: [{ perSecond: 24.8 }] })
 
     const body = imageBody(prompted())
     const quoted = async (by: Caller) => (await by.post('/v1/quotes', { endpoint: IMAGES, body })).json

@@ -84,11 +84,6 @@ describe('Idempotency-Key', () => {
     expect([later.status, isReplay(later), await account.balance()]).to.deep.equal([200, false, 920])
   })
 
-  it('must be 1 to 255 printable characters', async () => {
-    for (const key of ['a', ' a b ~!"', 'x'.repeat(255)])
-      expect((await account.image(prompted(), {}, keyed(key))).status, key).to.equal(200)
-  })
-
   it('lets 100 requests of an account join calls, and refuses more until those are answered', async () => {
     const prompt = prompted('[hold]')
     const asking = () => account.image(prompt, {}, keyed('hundred'))
@@ -121,20 +116,18 @@ describe('Idempotency-Key', () => {
     expect([there.status, isReplay(there), there.text], 'what is there already').to.deep.equal([200, true, answer.text])
   })
 
-  for (const when of ['a running call', 'a queued call once it is running'])
-    it(`has the events of ${when} that it joins`, async () => {
-      const prompt = prompted('[hold]')
-      if (when !== 'a running call') await gateway.stopWorker()
-      const first = account.image(prompt, {}, keyed(when))
-      if (when === 'a running call') await running(prompt)
-      else await until('it to be charged', async () => (await account.balance()) === 960)
-      const joining = account.image(prompt, {}, { ...keyed(when), accept: 'text/event-stream' })
-      await toBeJoined()
-      await gateway.startWorker()
-      await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
-      const [{ text }] = await Promise.all([joining, first])
-      expect(text.match(/^event: .*$/gm)).to.deep.equal(['event: queued', 'event: running', 'event: result'])
-    })
+  it('has the events of a call that it joins before it runs', async () => {
+    const prompt = prompted('[hold]')
+    await gateway.stopWorker()
+    const first = account.image(prompt, {}, keyed('events'))
+    await until('it to be charged', async () => (await account.balance()) === 960)
+    const joining = account.image(prompt, {}, { ...keyed('events'), accept: 'text/event-stream' })
+    await toBeJoined()
+    await gateway.startWorker()
+    await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
+    const [{ text }] = await Promise.all([joining, first])
+    expect(text.match(/^event: .*$/gm)).to.deep.equal(['event: queued', 'event: running', 'event: result'])
+  })
 
   it('lets streams join a streamed call without a second bill, which goes on when one of them leaves', async () => {
     const content = prompted('[hold] [answer a b c d e]')
