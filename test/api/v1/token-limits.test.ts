@@ -57,13 +57,10 @@ describe('tokens a minute', () => {
     const paths: [string, object?][] = [
       [CHAT, message(50, { stream: true })],
       [CHAT, message('many')],
-      [CHAT, message(50, { model: 'none' })],
       [MESSAGES, message(50)],
-      [MESSAGES, message(50, { stream: true })],
       [MESSAGES, message(0)],
       [`${MESSAGES}/count_tokens`, message(50)],
       [RESPONSES, response(50)],
-      [RESPONSES, response(50, { stream: true })],
       [RESPONSES, { model: 'sandbox-chat' }],
       [EMBEDDINGS, { model: 'sandbox-embedding', input: 'a fox' }],
       [IMAGES, imageBody(prompted())],
