@@ -9,7 +9,7 @@ import { buildIsStale } from '../build/builder.ts'
 import { root } from '../folders.ts'
 import { readIfThere } from '../services/secrets.ts'
 import { dyingWithParent } from '../services/processes.ts'
-import type { Config } from '../../src/shared/platform/config/config.ts'
+import type { WorkerConfig } from '../../src/workers/deps.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import type { CallId } from '../../src/shared/platform/ids.ts'
 import type { Failpoint, FailpointName } from '../../src/shared/platform/process/failpoints.ts'
@@ -183,11 +183,11 @@ const starts = new Turns(2)
 /** An installation of real processes over a database and Redis keys of its own. */
 export class Installation {
   readonly db: Db
-  readonly config: Config
+  readonly config: WorkerConfig
   private readonly env: NodeJS.ProcessEnv
   private readonly programs: Program[] = []
 
-  constructor(db: Db, config: Config, env: NodeJS.ProcessEnv) {
+  constructor(db: Db, config: WorkerConfig, env: NodeJS.ProcessEnv) {
     this.db = db
     this.config = config
     this.env = env

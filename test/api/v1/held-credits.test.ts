@@ -22,11 +22,6 @@ const KINDS = {
     body: (content: string, limit: number) => ({ model: 'claude', max_tokens: limit, messages: user(content) }),
     refused: [429, 'rate_limit_error', undefined],
   },
-  responses: {
-    path: '/v1/responses',
-    body: (content: string, limit: number) => ({ model: 'gpt', input: content, max_output_tokens: limit }),
-    refused: [429, 'rate_limit_error', 'rate_limit_exceeded'],
-  },
   gemini: {
     path: '/v1beta/models/gpt:generateContent',
     body: (content: string, limit: number) => ({

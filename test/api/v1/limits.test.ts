@@ -9,7 +9,6 @@ import { get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { image, prompted } from '../../../scripts/harness/calling.ts'
-import type { Caller } from '../../support/caller.ts'
 import { useAccount, useGateway, useSecondWeb } from '../../support/gateway.ts'
 
 const LIMIT = 5
@@ -106,7 +105,7 @@ describe('the limits of the gateway', () => {
   describe('of an account itself', () => {
     const second = useSecondWeb(gateway)
 
-    const limit = (changes: LimitChanges, { id } = account) => setAccountLimits(gateway.db, null, id, changes)
+    const limit = (changes: LimitChanges) => setAccountLimits(gateway.db, null, account.id, changes)
     const here = async () => left(await counted())
     const there = async () => left(await counted(account.key, second))
 
@@ -130,32 +129,21 @@ describe('the limits of the gateway', () => {
       expect((await counted()).status).to.equal(429)
     })
 
-    it('take the place of the usual number of open calls, and accept more as these end', async () => {
-      const [more, fewer, usual] = [
-        await gateway.account(1000),
-        await gateway.account(1000),
-        await gateway.account(1000),
-      ]
-      for (const one of [more, fewer, usual]) await limit({ rateLimit: 100 }, one)
-      await limit({ maxOutstanding: 4 }, more)
-      await limit({ maxOutstanding: 1 }, fewer)
-      const statuses = async (one: Caller): Promise<string> => {
-        const replies: number[] = []
-        for (let call = 0; call < 5; call++)
-          replies.push((await image([gateway, second][call % 2]!, one, prompted(), {}, ASYNC)).status)
-        return replies.join()
-      }
+    it('take the place of the usual number of open calls, on every process at once', async () => {
+      await limit({ maxOutstanding: 4, rateLimit: 100 })
+      const opened = async (web: TestWeb) => (await image(web, account, prompted(), {}, ASYNC)).status
+      const statuses = async () => [await opened(gateway), await opened(second)].join()
       await gateway.stopWorker()
       try {
-        expect(await statuses(more)).to.equal('202,202,202,202,429')
-        expect(await statuses(fewer)).to.equal('202,429,429,429,429')
-        expect(await statuses(usual)).to.equal('202,202,202,429,429')
-        await limit({ maxOutstanding: null }, fewer)
-        expect(await statuses(fewer)).to.equal('202,202,429,429,429')
+        expect([await statuses(), await statuses(), await statuses()]).to.deep.equal(['202,202', '202,202', '429,429'])
+        await limit({ maxOutstanding: 5 })
+        expect(await statuses()).to.equal('202,429')
+        await limit({ maxOutstanding: null })
+        expect(await statuses()).to.equal('429,429')
       } finally {
         await gateway.startWorker()
       }
-      await until('the calls to end', async () => (await usual.image(prompted())).status === 200)
+      await until('the calls to end', async () => (await account.image(prompted())).status === 200)
     })
   })
 })

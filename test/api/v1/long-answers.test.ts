@@ -1,18 +1,16 @@
 import { expect } from 'chai'
-import type { Socket } from 'node:net'
-import { Redis } from 'ioredis'
 import { chatBody as chatSchema } from '../../../src/api/v1/calls/call-schemas.ts'
 import { parseBody } from '../../../src/shared/requests/parse-body.ts'
 import { requestHash } from '../../../src/api/v1/calls/joined-calls.ts'
 import { useAccount, useWeb } from '../../support/gateway.ts'
-import { until } from '../../../scripts/harness/until.ts'
-import { aStoredChat, readsOnlyTheHead } from '../../support/stored-answers.ts'
+import { aStoredChat } from '../../support/stored-answers.ts'
 import { CHAT, chatBody, prompted } from '../../../scripts/harness/calling.ts'
 import { chunksOf, textOf } from './support/chunks.ts'
 
 const MEGABYTE = 1024 * 1024
 const SLICE = 512 * 1024
 
+// How much of them may be unread: test/api/server/response-memory.test.ts and bounded-memory.test.ts.
 describe('a long answer', () => {
   const web = useWeb()
   const account = useAccount(web, 1000)
@@ -22,8 +20,12 @@ describe('a long answer', () => {
   it('is returned to the last character, whatever its length and script', async () => {
     // The text around the content has about 250 characters, so that some of these end near the end of a slice.
     const near = Array.from({ length: 6 }, (_, at) => SLICE - 265 + 5 * at)
-    for (const letters of ['a', '你', '😀"\\'])
-      for (const length of [60_000, 64 * 1024, SLICE - 251, ...near, 3 * SLICE]) {
+    for (const [letters, ...lengths] of [
+      ['a', 60_000, 64 * 1024],
+      ['你', SLICE - 251, 3 * SLICE],
+      ['😀"\\', ...near],
+    ] as [string, ...number[]][])
+      for (const length of lengths) {
         const content = letters.repeat(Math.ceil(length / letters.length))
         const reply = await account.get(await aStoredChat(web.db, account, content))
         expect(reply.status).to.equal(200)
@@ -60,32 +62,5 @@ describe('a long answer', () => {
       () => false,
     )
     expect(whole).to.equal(false)
-  })
-
-  it('can have a limited number of readers of one account: others get 503, other accounts are served', async () => {
-    const path = await aStoredChat(web.db, account, 'x'.repeat(8 * MEGABYTE))
-    const other = await web.account(10)
-    const theirs = await aStoredChat(web.db, other, 'y'.repeat(MEGABYTE))
-    const readers: Socket[] = []
-    try {
-      const refused = await until('a refusal', async () => {
-        const { socket, status } = await readsOnlyTheHead(web.url, path, account)
-        readers.push(socket)
-        return status !== 200 && begin(path)
-      })
-      const { error } = (await refused.json()) as { error: { type: string } }
-      expect(error.type).to.equal('overloaded')
-      expect(Number(refused.headers.get('retry-after'))).to.be.at.least(1)
-      expect(refused.headers.get('x-should-retry')).to.equal('true')
-      expect(readers.length).to.be.within(24, 64)
-      expect((await other.get(theirs)).json.choices[0].message.content).to.have.length(MEGABYTE)
-    } finally {
-      for (const socket of readers) socket.destroy()
-    }
-    // These answers are longer than an account may read in a minute.
-    const redis = new Redis(web.config.REDIS_URL)
-    await redis.del(await redis.keys(`${web.config.REDIS_PREFIX}:limit:reads*`))
-    redis.disconnect()
-    await until('the disconnects to be seen', async () => (await account.get(path)).status === 200)
   })
 })

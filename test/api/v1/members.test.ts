@@ -5,7 +5,7 @@ import { callerOf } from '../../support/caller.ts'
 import type { Caller } from '../../support/caller.ts'
 import { useGateway, useSecondWeb } from '../../support/gateway.ts'
 import { withinOneDay } from '../../support/one-day.ts'
-import { CHAT, chatBody, image, prompted } from '../../../scripts/harness/calling.ts'
+import { image, prompted } from '../../../scripts/harness/calling.ts'
 import { aMember, anOrganisation } from '../../../scripts/harness/factories.ts'
 import type { TestMember } from '../../../scripts/harness/factories.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
@@ -43,13 +43,6 @@ describe('members at the gateway', () => {
     await changeMember(gateway.db, memberOf(member), { budget: null }, owner.userId)
     expect(codeOf(await member.image(prompted()))).to.deep.equal([402, 'key_budget_exceeded'])
     expect((await owner.image(prompted())).status, 'of another member').to.equal(200)
-  })
-
-  it('have the output of a chat that names no limit bounded by their budget', async () => {
-    const [, member] = await organised(100_000, { budget: { credits: 30, period: 'total' } })
-    const reply = await member.post(CHAT, chatBody('Say something.'))
-    expect(reply.status, reply.text).to.equal(200)
-    expect((await gateway.record(reply)).creditsPrecharged).to.be.at.most(30)
   })
 
   it('alone know their calls and responses by an id, with any key of theirs', async () => {

@@ -1,14 +1,16 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { prompted } from '../../../scripts/harness/calling.ts'
+import { CHAT, prompted } from '../../../scripts/harness/calling.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { chatCost } from '../../../src/shared/terms/pricing.ts'
 import { eventsOf, saying, streaming } from '../../upstreams/support/scripted.ts'
 import type { Script } from '../../upstreams/support/scripted.ts'
-import { seed } from '../../crash/scale.ts'
+import { inSoak, seed } from '../../crash/scale.ts'
 import { MESSAGE_PRICES, claudeAndGpt } from './support/message-models.ts'
 import { useGateway, useScripted } from '../../support/gateway.ts'
 import type { Caller } from '../../support/caller.ts'
+
+const FUNDS = 1_000_000
 
 /** What an upstream reports of a message, in disjoint counts. */
 type Counts = { input: number; cached: number; written: number; output: number }
@@ -129,11 +131,51 @@ describe('the money of messages', () => {
       }),
       // Each place is played, whatever the seed.
       {
-        numRuns: 16,
+        numRuns: inSoak ? 100 : 10,
         seed,
         examples: PLACES.map((place) => [{ counts: some, protocol: 'anthropic', stream: true, place }]),
       },
     )
+  })
+
+  it('is that of any version and betas, of which known ones pass with their fields to Anthropic alone', async () => {
+    const account = await gateway.account(FUNDS)
+    const odd = { 'anthropic-version': '1999-01-01, x', 'anthropic-beta': `${'x,'.repeat(4000)}fast-mode-2026-02-01` }
+    const known = { 'anthropic-beta': 'context-management-2025-06-27,advanced-tool-use-2025-11-20' }
+    const schema = { type: 'object', additionalProperties: false }
+    const fields = {
+      tools: [{ name: 'look', input_schema: schema, defer_loading: true, strict: true }],
+      context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+    }
+    const sent = async (model: string, headers: Record<string, string>, more: object = fields) => {
+      const prompt = prompted('[answer fine] [usage 50 5]')
+      const reply = await ask(account, bodyOf(model, prompt, more), headers)
+      expect(reply.status, reply.text).to.equal(200)
+      // What a tool that is loaded later would have counted for is given back.
+      expect(reply.json.usage).to.include({ input_tokens: 50, output_tokens: 5, credits: 50 + 3 * 5 })
+      return gateway.sandbox.journal(prompt).at(-1)!
+    }
+    const unknown = (await sent('claude', odd, {})).headers
+    expect(unknown).to.include({ 'anthropic-version': '2023-06-01' }).and.not.have.property('anthropic-beta')
+    const native = await sent('claude', known)
+    expect(native.headers).to.include(known)
+    expect(native.body).to.deep.include(fields)
+    const other = await sent('gpt', known)
+    expect(other.headers).to.not.have.property('anthropic-beta')
+    expect(other.body).to.not.have.property('context_management')
+  })
+
+  it('is charged once for an Idempotency-Key, which is refused in another dialect', async () => {
+    const account = await gateway.account(FUNDS)
+    const both = await Promise.all(
+      ['/v1/messages', CHAT, '/v1/messages', CHAT].map((path) =>
+        account.post(path, bodyOf('gpt', 'both'), { 'idempotency-key': 'one' }),
+      ),
+    )
+    const served = both.filter(({ status }) => status === 200)
+    expect(both.map(({ status }) => status)).to.have.members([200, 200, 422, 422])
+    expect(new Set(served.map((reply) => reply.headers.get('x-call-id'))).size).to.equal(1)
+    expect(await account.counts()).to.include({ charged: 1 })
   })
 
   for (const model of ['claude', 'gpt']) {

@@ -126,13 +126,6 @@ describe('the models', () => {
       const all = byId(data, 'sandbox-chat')['supported_parameters']
       expect(all).to.include.members(['temperature', 'structured_outputs'])
     })
-
-    it('answers HEAD like GET, without the list or the model', async () => {
-      for (const path of ['', '/maker/chat']) {
-        const { status, text } = await account.send('HEAD', `/v1/models${path}`)
-        expect([status, text]).to.deep.equal([200, ''])
-      }
-    })
   })
 
   describe('GET /v1/models/{id}', () => {
@@ -187,13 +180,10 @@ describe('the models', () => {
 
     it('refuses a limit or a place that is none, in the form of Anthropic', async () => {
       for (const [query, param] of [
-        ['?limit=0', 'limit'],
         ['?limit=1001', 'limit'],
-        ['?limit=x', 'limit'],
         ['?limit=1&limit=2', 'limit'],
         ['?after_id=none', 'after_id'],
         ['?before_id=sandbox-image', 'before_id'],
-        ['?after_id=', 'after_id'],
         ['?after_id=sandbox-chat&before_id=dear-chat', 'before_id'],
       ]) {
         const { status, json, headers } = await models(query)

@@ -5,12 +5,11 @@ import { changeKey } from '../../../src/shared/identity/key-limits.ts'
 import { createLog } from '../../../src/shared/platform/process/log.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import { startWorker } from '../../../src/workers/worker.ts'
-import { PIXEL_URI } from '../../support/pixel.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 
 const FUNDS = 1000
 
-// What is refused: small-call-fields.test.ts. How it is listed: models.test.ts.
+// What is refused: small-call-fields.test.ts. How it is listed: models.test.ts. Other results: test/workers/upstreams.
 describe('POST /v1/moderations', () => {
   const gateway = useGateway({}, ({ models, upstreams }) => {
     upstreams.fetching = { ...upstreams.sandbox, fetchImages: true }
@@ -40,15 +39,6 @@ describe('POST /v1/moderations', () => {
     expect(await gateway.movements(reply)).to.deep.equal(['charge -3'])
     const record = await gateway.record(reply)
     expect(record).to.include({ modality: 'moderation', status: 'succeeded', credits: 3, inputTokens: null })
-  })
-
-  it('gives each of several texts a result, in their order, and parts together one, pictures too', async () => {
-    const { json } = await moderate([prompted('a fox'), 'hate', 'a lighthouse'])
-    expect(json.results.map(({ flagged }: { flagged: boolean }) => flagged)).to.deep.equal([false, true, false])
-    expect(json.usage.credits).to.equal(3)
-    const together = await moderate([{ type: 'text', text: prompted('violence') }, picture(PIXEL_URI)])
-    expect(together.json.results, together.text).to.have.length(1)
-    expect(together.json.results[0].category_applied_input_types.violence).to.deep.equal(['text', 'image'])
   })
 
   it("serves OpenAI's own SDK, which names no model: the first that the key may call is taken", async () => {

@@ -1,9 +1,13 @@
 import { expect } from 'chai'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createLog } from '../../../src/shared/platform/process/log.ts'
+import { startWorker } from '../../../src/workers/worker.ts'
+import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { begin, get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { CHAT, chatBody, image, prompted } from '../../../scripts/harness/calling.ts'
+import type { Caller } from '../../support/caller.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 import { useInstallation } from '../../support/installed.ts'
@@ -19,21 +23,29 @@ describe('a request that equals a call which was left unanswered', () => {
   const gateway = useGateway()
   const account = useAccount(gateway, 10_000)
 
-  const calls = () => gateway.db('calls').where({ account_id: account.id })
-  const left = async (): Promise<number> => (await calls().whereNotNull('abandoned_at')).length
-  const ended = () => until('the end', () => calls().where({ status: 'succeeded' }).first())
+  const calls = (by = account) => gateway.db('calls').where({ account_id: by.id })
+  const left = async (by = account): Promise<number> => (await calls(by).whereNotNull('abandoned_at')).length
+  const ended = (by = account) => until('the end', () => calls(by).where({ status: 'succeeded' }).first())
 
-  /** Sends a chat, and disconnects once the upstream has it. */
-  async function leave(content: string, more: object = {}, headers = numbered(0)): Promise<void> {
-    const before = await left()
+  /** Sends a chat, and disconnects once the upstream has it and it is a call that somebody waits for. */
+  async function leave(content: string, more: object = {}, headers = numbered(0), by = account): Promise<void> {
     const leaving = new AbortController()
     const { signal } = leaving
-    const sent = account.send('POST', CHAT, { body: chatBody(content, more), headers, signal }).catch(() => null)
+    const sent = by.send('POST', CHAT, { body: chatBody(content, more), headers, signal }).catch(() => null)
     await until('the upstream to have it', () => gateway.sandbox.open(content).open > 0)
+    await until('it to be waited for', async () => (await left(by)) === 0)
     leaving.abort()
     await sent
-    await until('the disconnect to be recorded', async () => (await left()) > before)
+    await until('the disconnect to be recorded', async () => (await left(by)) === 1)
   }
+
+  // Longer than it takes to cancel it, on any machine.
+  const cancelled = prompted('[delay 60000]')
+  let leaver: Caller
+  before(async () => {
+    leaver = await gateway.account(10_000)
+    await leave(cancelled, { stream: true }, {}, leaver)
+  })
 
   for (const [what, retry] of [
     ['numbered by an SDK', numbered(1)],
@@ -84,12 +96,6 @@ describe('a request that equals a call which was left unanswered', () => {
     expect(isReplay(await account.chat(content, {}, numbered(1))), 'it can still be joined').to.equal(true)
   })
 
-  it('makes a new call if the first was answered', async () => {
-    const prompt = prompted()
-    await account.chat(prompt, {}, numbered(0))
-    expect(isReplay(await account.chat(prompt, {}, numbered(1)))).to.equal(false)
-  })
-
   it('joins a call whose client disconnected before it was charged', async () => {
     const content = prompted('[delay 300]')
     const leaving = new AbortController()
@@ -111,49 +117,32 @@ describe('a request that equals a call which was left unanswered', () => {
   it('can itself be abandoned, and joined by another', async () => {
     const content = prompted('[hold]')
     await leave(content)
-    const leaving = new AbortController()
-    const options = { body: chatBody(content), headers: numbered(1), signal: leaving.signal }
-    const second = account.send('POST', CHAT, options).catch(() => null)
-    await until('the second to have joined', async () => (await left()) === 0)
-    leaving.abort()
-    await second
-    await until('the disconnect to be recorded', async () => (await left()) === 1)
+    await leave(content, {}, numbered(1))
     const third = account.chat(content, {}, numbered(2))
-    await until('the upstream to have it', () => gateway.sandbox.release(content) > 0)
+    await until('the third to have joined', async () => (await left()) === 0)
+    gateway.sandbox.release(content)
     expect(isReplay(await third)).to.equal(true)
     expect(gateway.sandbox.billed(content).total).to.equal(1)
   })
 
   describe('that was a stream', () => {
-    it('joins it where nothing had been delivered, as a stream or whole', async () => {
-      for (const stream of [true, false]) {
-        const content = prompted('[delay 1500] [answer at last]')
-        await leave(content, { stream: true })
-        expect(gateway.sandbox.open(content).aborted, 'it goes on').to.equal(0)
-        expect(isReplay(await account.chat(content, { stream }, numbered(1)))).to.equal(true)
-        expect(gateway.sandbox.billed(content).total).to.equal(1)
-      }
-    })
-
-    it('finds it cancelled after ten seconds, charged for its input, and is another call then', async () => {
-      // Longer than it takes to cancel it, on any machine.
-      const content = prompted('[delay 60000]')
-      await leave(content, { stream: true }, {})
-      await until('the upstream to notice', () => gateway.sandbox.open(content).aborted === 1)
-      await ended()
-      expect(await account.balance()).to.equal(9999)
-      const again = await account.chat(content, {}, { prefer: 'respond-async' })
-      expect([again.status, isReplay(again)]).to.deep.equal([202, false])
-      expect(await account.counts()).to.include({ calls: 2, charged: 2 })
-    }).timeout(120_000)
+    it('joins it where nothing had been delivered, as a stream or whole', () =>
+      Promise.all(
+        [true, false].map(async (stream) => {
+          const by = await gateway.account(10_000)
+          const content = prompted('[delay 1500] [answer at last]')
+          await leave(content, { stream: true }, numbered(0), by)
+          expect(gateway.sandbox.open(content).aborted, 'it goes on').to.equal(0)
+          expect(isReplay(await by.chat(content, { stream }, numbered(1)))).to.equal(true)
+          expect(gateway.sandbox.billed(content).total).to.equal(1)
+        }),
+      ))
 
     it('never joins one that was cancelled because it had delivered something', async () => {
       const content = prompted('[answer one two three four] [hold]')
       const leaving = new AbortController()
-      const { signal } = leaving
-      const response = await begin(`${gateway.url}${CHAT}`, account.key, chatBody(content, { stream: true }), {
-        signal,
-      })
+      const body = chatBody(content, { stream: true })
+      const response = await begin(`${gateway.url}${CHAT}`, account.key, body, { signal: leaving.signal })
       await response.body!.getReader().read()
       leaving.abort()
       await until('the upstream to notice', () => gateway.sandbox.open(content).aborted === 1)
@@ -162,6 +151,15 @@ describe('a request that equals a call which was left unanswered', () => {
       await until('the upstream to have it', () => gateway.sandbox.release(content) > 0)
       expect(isReplay(await again)).to.equal(false)
     })
+
+    it('finds it cancelled after ten seconds, charged for its input, and is another call then', async () => {
+      await until('the upstream to notice', () => gateway.sandbox.open(cancelled).aborted === 1)
+      await ended(leaver)
+      expect(await leaver.balance()).to.equal(9999)
+      const again = await leaver.chat(cancelled, {}, { prefer: 'respond-async' })
+      expect([again.status, isReplay(again)]).to.deep.equal([202, false])
+      expect(await leaver.counts()).to.include({ calls: 2, charged: 2 })
+    }).timeout(120_000)
   })
 })
 
@@ -172,14 +170,14 @@ describe('a retry after the web process of its first attempt was killed', () => 
   it('joins a call that runs, or has ended since, each retry another one', async () => {
     const running = prompted('[delay 1000]')
     const quick = prompted()
-    const [survivor, victim] = await Promise.all([own.start('web'), own.start('web')])
+    const [survivor, victim] = await Promise.all([startTestWeb(own.config), own.start('web')])
     const sent = [running, running, quick, quick].map((prompt) =>
       image(victim, account, prompt, {}, numbered(0)).catch(() => null),
     )
     await victim.reaches('call.enqueued', 4)
     await victim.kill()
     expect(await Promise.all(sent)).to.deep.equal([null, null, null, null])
-    await own.start('worker')
+    const worker = await startWorker(own.config, createLog('error', 'worker'), 500)
     for (const prompt of [running, quick]) {
       const retries = await Promise.all([1, 2].map(() => image(survivor, account, prompt, {}, numbered(1))))
       for (const reply of retries) expect([reply.status, isReplay(reply)], reply.text).to.deep.equal([200, true])
@@ -191,5 +189,6 @@ describe('a retry after the web process of its first attempt was killed', () => 
       await until('the end of all', async () => (await calls()).length >= 5)
     }
     expect(await account.balance()).to.equal(1000 - 6 * 40)
+    await Promise.all([survivor.stop(), worker.stop()])
   })
 })

@@ -5,19 +5,22 @@ import OpenAI, {
   BadRequestError,
   InternalServerError,
   NotFoundError,
+  PermissionDeniedError,
   RateLimitError,
 } from 'openai'
 import { prompted } from '../../../scripts/harness/calling.ts'
+import { get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
+import { runImport } from '../../../src/shared/operators/import/report.ts'
+import { aPlan, aPlannedUser, anImportedKey } from '../../shared/operators/import/plans.ts'
 import { useAccount, useGateway } from '../../support/gateway.ts'
 import { refusal } from './support/errors.ts'
 
 const LIMIT = 25
 
+// Its lists: models.test.ts. Its chats, whole and streamed: test/clients/real-clients.test.ts.
 describe("OpenAI's own SDK", () => {
-  const gateway = useGateway({ GATEWAY_RATE_LIMIT: String(LIMIT) }, ({ models }) => {
-    models.push({ ...models.find(({ id }) => id === 'sandbox-chat')!, id: 'maker/chat' })
-  })
+  const gateway = useGateway({ GATEWAY_RATE_LIMIT: String(LIMIT) })
   const account = useAccount(gateway, 10_000)
 
   const client = (options: object = {}): OpenAI =>
@@ -25,13 +28,6 @@ describe("OpenAI's own SDK", () => {
   const chat = (openai: OpenAI, content: string, model = 'sandbox-chat') =>
     openai.chat.completions.create({ model, messages: [{ role: 'user', content }] })
   const image = (openai: OpenAI, prompt: string, model = 'sandbox-image') => openai.images.generate({ model, prompt })
-
-  it('lists the models, and retrieves one, whose id has a slash', async () => {
-    const { data } = await client().models.list()
-    expect(data.map((model) => model.id)).to.include.members(['sandbox-chat', 'sandbox-image', 'sandbox-video'])
-    expect(data[0]).to.include({ object: 'model' })
-    expect(await client().models.retrieve('maker/chat')).to.include({ id: 'maker/chat', object: 'model' })
-  })
 
   it('throws its own classes of errors', async () => {
     const openai = client({ maxRetries: 0 })
@@ -53,17 +49,6 @@ describe("OpenAI's own SDK", () => {
     const limited = await refusal(openai.get('/key'), RateLimitError)
     expect(limited).to.include({ status: 429, code: 'rate_limited' })
     expect(Number(limited.headers!.get('retry-after'))).to.be.within(1, 60)
-  })
-
-  it('does not retry what would fail again: a refusal, an empty balance, an upstream that failed', async () => {
-    const empty = await gateway.account()
-    await refusal(image(client({ apiKey: empty.key, maxRetries: 3 }), 'x'), APIError)
-    expect((await empty.counts()).calls).to.equal(1)
-    const prompt = prompted('[status 500]')
-    await refusal(image(client({ maxRetries: 3 }), prompt), APIError)
-    expect(gateway.sandbox.journal(prompt).length).to.equal(1)
-    await refusal(image(client({ maxRetries: 3 }), 'x', 'unavailable-image'), APIError)
-    expect((await account.counts()).calls).to.equal(2)
   })
 
   it('with a time-out shorter than the chat gets its answer on the last attempt: one charge, one bill', async () => {
@@ -88,5 +73,22 @@ describe("OpenAI's own SDK", () => {
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
     expect(await account.balance()).to.equal(9999)
     expect(await account.counts()).to.deep.include({ calls: 1, charged: 1 })
+  })
+
+  it('is served with a key of another gateway, within the limits that it had there', async () => {
+    const name = 'k'.repeat(48)
+    const keys = [
+      anImportedKey('1', `sk-${name}`, { models: ['sandbox-chat'] }),
+      anImportedKey('1', `sk-far${name}`, { networks: ['192.0.2.0/24'] }),
+    ]
+    const users = [aPlannedUser('1', { grantCredits: 100_000n })]
+    await runImport(gateway.db, { name: 'one-api', gateway: 'one-api' }, aPlan({ users, keys }), true)
+    const asked = (apiKey: string, model?: string) => chat(client({ apiKey, maxRetries: 0 }), 'Hello', model)
+    // For a second it is remembered that there was none.
+    await until('the keys are known', async () => (await get(`${gateway.url}/v1/key`, `sk-${name}`)).status === 200)
+    for (const key of [`sk-${name}`, name, `sk-${name}-12`])
+      expect((await asked(key)).choices[0]!.finish_reason).to.equal('stop')
+    expect(await refusal(asked(`sk-far${name}`), PermissionDeniedError)).to.include({ code: 'ip_not_allowed' })
+    expect(await refusal(asked(name, 'sandbox-image'), APIError)).to.include({ status: 400 })
   })
 })

@@ -15,15 +15,27 @@ const ODD = String.raw`{ "a" : 1.0,  "big": 12345678901234567890, "c":"\u0041\/\
 const RECORDS = process.env.RECORD_SAMPLES === '1'
 
 const SCHEMA = { type: 'object', properties: {} }
-/** How a chat is asked for in each dialect. */
-const ASKED = {
-  chat: {
-    path: '/v1/chat/completions',
-    tools: [{ type: 'function', function: { name: 'look', parameters: SCHEMA } }],
-  },
-  messages: { path: '/v1/messages', tools: [{ name: 'look', input_schema: SCHEMA }] },
+const chat = (model: string, content: string, tool: object) => ({
+  model,
+  max_tokens: 100,
+  stream: true,
+  messages: [{ role: 'user', content }],
+  tools: [tool],
+})
+const gemini = (text: string) => ({
+  contents: [{ parts: [{ text }] }],
+  tools: [{ functionDeclarations: [{ name: 'look', parametersJsonSchema: SCHEMA }] }],
+})
+/** How a chat is asked for in each form. */
+const ASKED: Record<string, (model: string, prompt: string) => [path: string, body: object]> = {
+  chat: (model, prompt) => [
+    '/v1/chat/completions',
+    chat(model, prompt, { type: 'function', function: { name: 'look', parameters: SCHEMA } }),
+  ],
+  messages: (model, prompt) => ['/v1/messages', chat(model, prompt, { name: 'look', input_schema: SCHEMA })],
+  gemini: (model, prompt) => [`/v1beta/models/${model}:streamGenerateContent?alt=sse`, gemini(prompt)],
+  'gemini-list': (model, prompt) => [`/v1beta/models/${model}:streamGenerateContent`, gemini(prompt)],
 }
-const FUNCTIONS = [{ functionDeclarations: [{ name: 'look', parametersJsonSchema: SCHEMA }] }]
 /** Protocols of upstreams, and the dialect in which each streams. */
 const PROTOCOLS = { openai: 'chat', anthropic: 'messages' } as const
 
@@ -95,25 +107,11 @@ describe('a call and its upstream', () => {
       if (path === '/v1/messages') expect(reply.json.content[0].input).to.deep.equal(JSON.parse(ODD))
     })
 
-  for (const [dialect, { path, tools }] of Object.entries(ASKED))
+  for (const [form, ask] of Object.entries(ASKED))
     for (const [protocol, own] of Object.entries(PROTOCOLS))
-      it(`stream the bytes of the sample: ${dialect} over ${protocol}`, async () => {
-        const { events, end } = VENDOR_STREAMS[own]
-        const messages = [{ role: 'user', content: scripted.prompt(streaming(streamOf(...events, ...end))) }]
-        const body = { model: `by-${protocol}`, max_tokens: 100, stream: true, messages, tools }
-        expectSample(await account.post(path, body), `${dialect}-over-${protocol}`)
-      })
-
-  for (const [protocol, own] of Object.entries(PROTOCOLS))
-    for (const [alt, form] of [
-      ['?alt=sse', 'gemini'],
-      ['', 'gemini-list'],
-    ] as const)
       it(`stream the bytes of the sample: ${form} over ${protocol}`, async () => {
         const { events, end } = VENDOR_STREAMS[own]
-        const text = scripted.prompt(streaming(streamOf(...events, ...end)))
-        const body = { contents: [{ parts: [{ text }] }], tools: FUNCTIONS }
-        const path = `/v1beta/models/by-${protocol}:streamGenerateContent${alt}`
+        const [path, body] = ask(`by-${protocol}`, scripted.prompt(streaming(streamOf(...events, ...end))))
         expectSample(await account.post(path, body), `${form}-over-${protocol}`)
       })
 })

@@ -12,10 +12,9 @@ const DOCUMENTS = ['a lighthouse by the sea', 'a red fox in snow', 'snow', 'a re
 // What is refused: small-call-fields.test.ts. How it is listed: models.test.ts. What is read of answers: test/workers.
 describe('POST /v1/rerank', () => {
   const gateway = useGateway({}, ({ models }) => {
-    const like = (id: string, model: string, route: object, more: object = {}) =>
-      models.push({ id, ...COMMON, ...more, upstreams: [{ upstream: 'sandbox', model, ...route }] })
+    const like = (id: string, model: string, route: object) =>
+      models.push({ id, ...COMMON, upstreams: [{ upstream: 'sandbox', model, ...route }] })
     like('jina', 'jina-sandbox', { cost: { perSearch: 100 } })
-    like('by-500', 'rerank-sandbox', { cost: { perSearch: 100 } }, { documentTokens: 500 })
     like('untold', 'rerank-sandbox', { drop: ['top_n'] })
   })
   const account = useAccount(gateway, FUNDS)
@@ -51,19 +50,13 @@ describe('POST /v1/rerank', () => {
     expect(rerankedDocuments).to.deep.equal([DOCUMENTS[1], DOCUMENTS[2]])
   })
 
-  it('costs its operator the searches that the upstream reports', async () => {
-    const documents = Array.from({ length: 201 }, () => 'a')
-    for (const model of ['by-500', 'jina']) {
-      const call = { id: callOf(await rank({ model, documents })) }
-      expect(await gateway.db('calls').where(call).pluck('cost_micro_usd')).to.deep.equal([300])
+  it('costs its operator what its upstream reports, and tells its tokens as far as they can be true', async () => {
+    const reply = await rank({ model: 'jina', query: prompted('[usage 12 0]'), documents: Array(201).fill('a') })
+    const calls = gateway.db('calls').where({ id: callOf(reply) })
+    expect([reply.json.usage.total_tokens, await calls.pluck('cost_micro_usd')]).to.deep.equal([12, [300]])
+    for (const words of ['[usage-huge]', '[no-usage]', '[usage-negative]']) {
+      const { json } = await rank({ model: 'jina', query: prompted(words), documents: ['abc'] })
+      expect(json.usage.total_tokens, words).to.be.within(5, 40)
     }
-  })
-
-  it('tells the tokens that the upstream reports, as far as they can be true', async () => {
-    const tokens = async (words: string) =>
-      (await rank({ model: 'jina', query: prompted(words), documents: ['abc'] })).json.usage.total_tokens
-    expect(await tokens('[usage 12 0]')).to.equal(12)
-    for (const words of ['[usage-huge]', '[no-usage]', '[usage-negative]'])
-      expect(await tokens(words), words).to.be.within(5, 40)
   })
 })

@@ -31,6 +31,7 @@ function expectAway(...replies: Reply[]): void {
   }
 }
 
+// Calls that run when they are killed: test/crash/outages.test.ts and lost-calls.test.ts.
 describe('while Redis or Postgres is away', () => {
   let postgres: Postgres
   let redis: PrivateRedis
@@ -71,22 +72,6 @@ describe('while Redis or Postgres is away', () => {
   const withRedis = async (work: (client: Redis) => Promise<void>): Promise<void> => {
     const client = new Redis(redis.url)
     await work(client).finally(() => client.disconnect())
-  }
-
-  /** A call that its upstream has, answered by it while `away` lasts: paid and answered in the end. */
-  async function expectServed(away: (answer: () => Promise<unknown>) => Promise<unknown>): Promise<void> {
-    const prompt = prompted('[hold]')
-    const waiting = account.image(prompt)
-    await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
-    await away(() => {
-      gateway.sandbox.release(prompt)
-      return until('the upstream to answer', () => gateway.sandbox.open(prompt).open === 0)
-    })
-    const reply = await waiting
-    expect(reply.status, reply.text).to.equal(200)
-    expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-    expect(await account.balance()).to.equal(960)
   }
 
   for (const service of ['redis', 'postgres'] as const)
@@ -140,32 +125,28 @@ describe('while Redis or Postgres is away', () => {
     expect(await account.balance()).to.equal(1000)
   })
 
-  for (const service of ['Postgres', 'Redis, even if it was flushed,'] as const)
-    it(`a call that was sent to its upstream is settled and answered once ${service} is back`, () =>
-      expectServed(async (answer) => {
-        const away = service === 'Postgres' ? postgres : redis
-        await away.kill()
-        await answer()
-        await away.start()
-      }))
-
-  it('a changed password of Postgres is an outage until the process knows it: 503', () =>
-    expectServed(async (answer) => {
-      const operator = new pg.Client(postgres.url)
-      await operator.connect()
-      const changePassword = (to: string) => operator.query(`ALTER ROLE tollgate PASSWORD '${to}'`)
-      const others = 'usename = current_user AND pid <> pg_backend_pid()'
-      try {
-        await changePassword('another')
-        await operator.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${others}`)
-        expectAway(...(await Promise.all([account.image('x'), account.get('/v1/models')])))
-        await seenAway('postgres')
-        await answer()
-      } finally {
-        await changePassword(new URL(postgres.url).password)
-        await operator.end()
-      }
-    }))
+  it('a changed password of Postgres is an outage until it is known: 503, and calls that run are settled', async () => {
+    const prompt = prompted('[hold]')
+    const waiting = account.image(prompt)
+    await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+    const operator = new pg.Client(postgres.url)
+    await operator.connect()
+    const changePassword = (to: string) => operator.query(`ALTER ROLE tollgate PASSWORD '${to}'`)
+    const others = 'usename = current_user AND pid <> pg_backend_pid()'
+    try {
+      await changePassword('another')
+      await operator.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${others}`)
+      expectAway(...(await Promise.all([account.image('x'), account.get('/v1/models')])))
+      await seenAway('postgres')
+      gateway.sandbox.release(prompt)
+      await until('the upstream to answer', () => gateway.sandbox.open(prompt).open === 0)
+    } finally {
+      await changePassword(new URL(postgres.url).password)
+      await operator.end()
+    }
+    expect((await waiting).json.usage).to.include({ credits: 40, balance: 960 })
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+  })
 
   it('a charge that cannot be enqueued is refunded at once, and frees its Idempotency-Key', async () => {
     const prompt = prompted()

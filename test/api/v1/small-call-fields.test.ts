@@ -18,34 +18,33 @@ const MODELS = modelsWith(({ models }) => {
 })
 
 const many = <T>(length: number, one: T): T[] => Array.from({ length }, () => one)
-const picture = (url: string) => ({ input: [{ type: 'image_url', image_url: { url } }] })
 
-type Refused = [what: string, fields: Fields, param: string]
+type Call = {
+  kind: unknown
+  good: Fields
+  /** Fields that may be null or unknown. */
+  nulls: string
+  /** The name that a refusal has, and in JSON what is refused in its field; null is a field that is not there. */
+  refused: string
+  /** What is too long for a line, or of another model. */
+  more: [what: string, fields: Fields, param: string][]
+}
 
-/** Calls by their model: a good body, fields that may be null or unknown, and what is refused. */
-const CALLS: Record<string, { kind: unknown; good: Fields; nulls: string; refused: Refused[] }> = {
+/** Calls by their model. */
+const CALLS: Record<string, Call> = {
   'sandbox-embedding': {
     kind: embeddingKind,
     good: { input: 'a' },
     nulls: 'dimensions encoding_format user input_type',
-    refused: [
-      ['no input', { input: undefined }, 'input'],
-      ['an empty text', { input: '' }, 'input'],
-      ['an empty list', { input: [] }, 'input'],
-      ['an empty text in a list', { input: ['a', ''] }, 'input'],
-      ['an empty list of tokens', { input: [[1], []] }, 'input'],
-      ['texts and tokens together', { input: ['a', [1]] }, 'input'],
-      ['tokens and texts together', { input: [1, 'a'] }, 'input'],
-      ['a token that is none', { input: [1.5] }, 'input'],
-      ['a token below zero', { input: [[-1]] }, 'input'],
-      ['an object', { input: { text: 'a' } }, 'input'],
+    refused: `
+input           | null, "", [], ["a", ""], [[1], []], ["a", [1]], [1, "a"], [1.5], [[-1]], {"text": "a"}
+encoding_format | "ubinary"
+dimensions      | 0, 1.5
+input_type      | "query"
+user            | {}`,
+    more: [
       ['more than 2,048 texts', { input: many(2049, 'a') }, 'input'],
       ['more than 500,000 tokens', { input: many(500_001, 1) }, 'input'],
-      ['an unknown form', { encoding_format: 'ubinary' }, 'encoding_format'],
-      ['no dimensions', { dimensions: 0 }, 'dimensions'],
-      ['half a dimension', { dimensions: 1.5 }, 'dimensions'],
-      ['a field that is unknown', { input_type: 'query' }, 'input_type'],
-      ['a user that is no text', { user: {} }, 'user'],
       ['more dimensions than the model has', { model: 'stated', dimensions: 1001 }, 'dimensions'],
       ['dimensions of a model that has one length only', { model: 'fixed', dimensions: 4 }, 'dimensions'],
       ['more numbers than an answer takes', { input: many(900, 'a') }, 'input'],
@@ -55,72 +54,67 @@ const CALLS: Record<string, { kind: unknown; good: Fields; nulls: string; refuse
     kind: moderationKind,
     good: { input: 'a' },
     nulls: 'user',
-    refused: [
-      ['no input', { input: undefined }, 'input'],
-      ['an empty text', { input: '' }, 'input'],
-      ['an empty list', { input: [] }, 'input'],
-      ['an empty text in a list', { input: ['a', ''] }, 'input[1]'],
-      ['a number', { input: 7 }, 'input'],
-      ['an object', { input: { text: 'a' } }, 'input'],
-      ['texts and parts together', { input: ['a', { type: 'text', text: 'a' }] }, 'input[1]'],
-      ['a part of another kind', { input: [{ type: 'file', file: {} }] }, 'input[0].type'],
-      ['a part with a field that is unknown', { input: [{ type: 'text', text: 'a', url: 'b' }] }, 'input[0].url'],
-      ['more than 100 texts', { input: many(101, 'a') }, 'input'],
-      ['a field that is unknown', { user: 'a' }, 'user'],
-      ['a private address', picture('http://127.0.0.1/a.png'), 'input[0].image_url.url'],
-      ['an address of a cloud', picture('http://169.254.169.254/'), 'input[0].image_url.url'],
-      ['a picture that is none', picture('data:text/html;base64,aGk='), 'input[0].image_url.url'],
-    ],
+    refused: `
+input                  | null, "", [], 7, {"text": "a"}
+input[1]               | ["a", ""], ["a", {"type": "text", "text": "a"}]
+input[0].type          | [{"type": "file", "file": {}}]
+input[0].url           | [{"type": "text", "text": "a", "url": "b"}]
+user                   | "a"
+input[0].image_url.url | [{"type": "image_url", "image_url": {"url": "http://127.0.0.1/a.png"}}]
+input[0].image_url.url | [{"type": "image_url", "image_url": {"url": "http://169.254.169.254/"}}]
+input[0].image_url.url | [{"type": "image_url", "image_url": {"url": "data:text/html;base64,aGk="}}]`,
+    more: [['more than 100 texts', { input: many(101, 'a') }, 'input']],
   },
   'sandbox-rerank': {
     kind: rerankKind,
     good: { query: 'a', documents: ['a'] },
     nulls: 'top_n return_documents rank_fields',
-    refused: [
-      ['no query', { query: undefined }, 'query'],
-      ['an empty query', { query: '' }, 'query'],
-      ['a query that is no text', { query: ['a'] }, 'query'],
-      ['no documents', { documents: undefined }, 'documents'],
-      ['an empty list', { documents: [] }, 'documents'],
-      ['a text in place of the list', { documents: 'a' }, 'documents'],
-      ['an empty document', { documents: ['a', ''] }, 'documents[1]'],
-      ['a number', { documents: [7] }, 'documents[0]'],
-      ['an object without a text', { documents: [{}] }, 'documents[0].text'],
-      ['an object with more than its text', { documents: ['a', { text: 'b', image: 'c' }] }, 'documents[1].image'],
-      ['more than 10,000 documents', { documents: many(10_001, 'a') }, 'documents'],
-      ['none of the best', { top_n: 0 }, 'top_n'],
-      ['half of the best', { top_n: 1.5 }, 'top_n'],
-      ['no tokens of a document', { max_tokens_per_doc: 0 }, 'max_tokens_per_doc'],
-      ['a word in place of a flag', { return_documents: 'yes' }, 'return_documents'],
-      ['a field that is unknown', { rank_fields: ['title'] }, 'rank_fields'],
-    ],
+    refused: `
+query              | null, "", ["a"]
+documents          | null, [], "a"
+documents[1]       | ["a", ""]
+documents[0]       | [7]
+documents[0].text  | [{}]
+documents[1].image | ["a", {"text": "b", "image": "c"}]
+top_n              | 0, 1.5
+max_tokens_per_doc | 0
+return_documents   | "yes"
+rank_fields        | ["title"]`,
+    more: [['more than 10,000 documents', { documents: many(10_001, 'a') }, 'documents']],
   },
   'sandbox-speech': {
     kind: speechKind,
     good: { input: 'Hello', voice: { id: 'alloy' } },
     nulls: 'speed language',
-    refused: [
-      ['no text', { input: undefined }, 'input'],
-      ['an empty text', { input: ' ' }, 'input'],
+    refused: `
+input           | null, " "
+voice           | null, {"name": "x"}
+speed           | 5
+stream_format   | "sse"
+response_format | "midi"
+n               | 2`,
+    more: [
       ['more than 4,096 characters', { input: 'x'.repeat(4097) }, 'input'],
-      ['no voice', { voice: undefined }, 'voice'],
-      ['a voice that is none', { voice: { name: 'x' } }, 'voice'],
-      ['a speed beyond 4', { speed: 5 }, 'speed'],
-      ['events', { stream_format: 'sse' }, 'stream_format'],
-      ['a form that it does not have', { response_format: 'midi' }, 'response_format'],
-      ['a field that it does not know', { n: 2 }, 'n'],
       ['a speed that no upstream would be sent', { model: 'plain', speed: 2 }, 'speed'],
     ],
   },
 }
 
 describe('the fields of a call that is neither a chat nor makes pictures', () => {
-  for (const [id, { kind, good, nulls, refused }] of Object.entries(CALLS)) {
+  for (const [id, { kind, good, nulls, refused, more }] of Object.entries(CALLS)) {
     const verdictOn = (fields: Fields): string => {
       const body = { model: id, ...good, ...fields }
       return verdict(() => (kind as CallKind<Model, never>).parse(body, MODELS.get(body.model)!, {}))
     }
-    for (const [what, fields, param] of refused)
+    for (const row of refused.trim().split('\n')) {
+      const [param, values] = row.split('|').map((cell) => cell.trim()) as [string, string]
+      it(`of ${id} are refused by name: ${param} of ${values}`, () => {
+        const [field] = param.split(/[.[]/) as [string]
+        for (const value of JSON.parse(`[${values}]`) as unknown[])
+          expect(verdictOn({ [field]: value ?? undefined })).to.equal(`invalid_request ${param}`)
+      })
+    }
+    for (const [what, fields, param] of more)
       it(`of ${id} are refused by name: ${what}`, () => expect(verdictOn(fields)).to.equal(`invalid_request ${param}`))
 
     it(`of ${id} may be null where they are optional or unknown, as if absent`, () =>

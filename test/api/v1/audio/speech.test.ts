@@ -61,13 +61,6 @@ describe('POST /v1/audio/speech', () => {
     }
   })
 
-  it('sends sound as it comes', async () => {
-    const response = await started(`${prompted()} [hang-after 1]`)
-    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-    expect((await reader.read()).value!.length).to.be.above(0)
-    await reader.cancel()
-  })
-
   it('ends as a broken transfer where it fails after its first byte, and is charged in full (E3.8)', async () => {
     const text = prompted('[chunks 4 50] [reset-after 2]')
     const { response, bytes, isWhole } = await listen(text)
@@ -99,10 +92,12 @@ describe('POST /v1/audio/speech', () => {
     expect(await account.balance()).to.equal(FUNDS - priceOf(text))
   })
 
-  it('goes on for a client that leaves, and is charged in full', async () => {
+  it('sends sound as it comes, goes on for a client that leaves, and is charged in full', async () => {
     const text = prompted('[chunks 4 100]')
     const leaving = new AbortController()
     const response = await started(text, { signal: leaving.signal })
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    expect((await reader.read()).value!.length).to.be.within(1, 417 * text.length - 1)
     leaving.abort()
     await expectPaid(response, text)
   })

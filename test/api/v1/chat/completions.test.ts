@@ -78,16 +78,12 @@ describe('POST /v1/chat/completions', () => {
   })
 
   const LIMITS: [fields: object, limit: number, credits?: number][] = [
-    [{ model: 'agents' }, 16_384],
-    [{ model: 'agents', max_tokens: null }, 16_384],
     [{ model: 'agents', stream: true }, 5000, 10_000],
     [{ model: 'agents', n: 2 }, 8000, 32_001],
-    [{ model: 'agents' }, 4096, 4096],
     [{ model: 'plain' }, 1024],
     [{ model: 'tiny' }, 500],
     [{ model: 'short', max_tokens: 5000 }, 100],
     [{ model: 'plain', max_tokens: 7, max_completion_tokens: 5000 }, 7],
-    [{ model: 'plain', max_completion_tokens: 8 }, 8],
   ]
   for (const [fields, limit, credits = 100_000] of LIMITS)
     it(`sends and charges a limit of ${limit} for ${JSON.stringify(fields)} and ${credits} credits`, async () => {
@@ -152,7 +148,6 @@ describe('POST /v1/chat/completions', () => {
     })
 
     for (const [what, more, words, end] of [
-      ['one choice', {}, '[answer one two three]', 'stop'],
       ['several choices', { n: 3 }, '[answer one two three]', 'stop'],
       ['a tool', { tools: [WEATHER] }, '[tool]', 'tool_calls'],
     ] as const)
