@@ -104,7 +104,7 @@ describe('the places of a worker', function () {
       .db('calls')
       .where({ account_id: heavy.id, model: 'sandbox-chat', status: 'failed' })
       .first()
-    await until('the job of the stream being removed', async () => !(await queues.hasJob('chat', id)))
+    await until('the job of the stream being removed', async () => !(await queues.hasJob('chat', id)), 15_000)
     await releaseAll(3)
     await Promise.all(asked)
     for (const prompt of ['left behind', 'too late']) expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
