@@ -21,8 +21,8 @@ const MARK = 'J0HN-D0E'
 
 /** What an upstream does whose errors quote the prompt. */
 const WORDS = {
-  all: ['[status 400]', '[status 422]', '[status 500]', '[garbage]'],
-  chat: ['[error-after 0]', '[error-after 1] [chunks 3 1]', '[quota]'],
+  all: ['[status 400]', '[status 500]', '[garbage]'],
+  chat: ['[error-after 1] [chunks 3 1]', '[quota]'],
   direct: ['[quota]'],
   task: ['[fail]', '[abort]', '[poll-errors 1 500]', '[poll-errors 1 400]'],
 }

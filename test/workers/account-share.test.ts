@@ -7,7 +7,7 @@ import { connectPersistent } from '../../src/shared/platform/redis/redis.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import { chat } from '../../scripts/harness/calling.ts'
+import { chat, chatBody } from '../../scripts/harness/calling.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { startChildWorker } from '../upstreams/support/child-worker.ts'
 
@@ -84,38 +84,30 @@ describe('the places of a worker', function () {
     await Promise.all(asked)
   })
 
-  it('have no part in a parked stream whose client leaves: it is refunded at once', async () => {
+  it('have no part in a parked call whose client leaves, or whose deadline comes: it is refunded, unsent', async () => {
     const asked = held(3)
     await until('three that run', async () => (await inState('running')) === 3)
     const leaving = new AbortController()
     const left = fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${heavy.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model: 'sandbox-chat',
-        stream: true,
-        messages: [{ role: 'user', content: 'left behind' }],
-      }),
+      body: JSON.stringify(chatBody('left behind', { stream: true })),
       signal: leaving.signal,
     }).catch(() => null)
     await until('the stream to be parked', async () => (await parked()) === 1)
     leaving.abort()
     await left
-    await until('its refund', async () => (await inState('failed')) === 1)
-    await releaseAll(3)
-    await Promise.all(asked)
-    expect(gateway.sandbox.journal('left behind')).to.deep.equal([])
-  })
-
-  it('have no part in a parked call whose deadline comes: it is refunded', async () => {
-    const asked = held(3)
-    await until('three that run', async () => (await inState('running')) === 3)
     const late = await chat(gateway, heavy, 'too late', { model: 'hasty-chat' })
     expect(late.status, late.text).to.equal(502)
-    expect(await inState('failed')).to.equal(1)
+    await until('the refund of both', async () => (await inState('failed')) === 2)
+    const { id } = await gateway
+      .db('calls')
+      .where({ account_id: heavy.id, model: 'sandbox-chat', status: 'failed' })
+      .first()
+    await until('the job of the stream being removed', async () => !(await queues.hasJob('chat', id)), 15_000)
     await releaseAll(3)
     await Promise.all(asked)
-    expect(gateway.sandbox.journal('too late')).to.deep.equal([])
+    for (const prompt of ['left behind', 'too late']) expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
   })
 
   it('are given to the parked calls of a worker that was killed by those that live', async () => {

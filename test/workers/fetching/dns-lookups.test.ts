@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { until } from '../../../scripts/harness/until.ts'
+import { systemResolver } from '../../../src/workers/fetching/connections.ts'
 import { FetchFailed } from '../../../src/workers/fetching/failure.ts'
 import type { NameSettings } from '../../../src/workers/fetching/dns-lookups.ts'
 import { createNameResolver, oncePerCall } from '../../../src/workers/fetching/dns-lookups.ts'
@@ -90,6 +92,18 @@ describe('a resolver of untrusted names', function () {
     stop.abort(new Error('stop'))
     expect((await waiting).map(({ address }) => address)).to.deep.equal(['93.184.216.34'])
     await Promise.all(silent)
+  })
+
+  it('looks up a hundred silent names without a thread, which the connections to upstreams wait for', async () => {
+    const resolve = resolver()
+    const calls = Array.from({ length: 100 }, () => new AbortController())
+    const silent = calls.map((call, at) => failureOf(resolve(`silent-${at}.example`, call.signal)))
+    await until('all to be asked', () => new Set(server.questions).size >= 2 * silent.length)
+    // By a thread of the pool, of which there are four.
+    expect(await systemResolver('localhost', signal)).to.not.be.empty
+    const reason = new Error('stop')
+    for (const call of calls) call.abort(reason)
+    expect(new Set(await Promise.all(silent)), 'none had ended before').to.deep.equal(new Set([reason]))
   })
 
   it('is cancelled by its signal, and then leaves no question open', async () => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import type { Dialect } from '../../../src/shared/chat/dialect.ts'
 import { candidateOf, partsOfCandidate } from '../../../src/shared/chat/gemini/join-frames.ts'
@@ -168,23 +167,6 @@ describe('a request that is translated', () => {
     expect((message.content as Fields[])[0]!.id).to.match(/^call_[0-9a-f]{32}$/)
   })
 
-  it('has ids of calls that came without one, each result at its call', () => {
-    const call = (name: string) => ({ type: 'function', function: { name, arguments: '' } })
-    const messages = [
-      ...HELLO,
-      { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] },
-      { role: 'tool', content: 'A' },
-      { role: 'tool', content: 'B' },
-    ]
-    const [, , { content }] = ask('chat', { messages }, 'anthropic').body.messages as [Fields, Fields, Fields]
-    expect((content as Fields[]).map((one) => [one.tool_use_id, one.content])).to.deep.equal([
-      ['call_1_0', 'A'],
-      ['call_1_1', 'B'],
-    ])
-    const [, one] = ask('chat', { messages }, 'responses').body.input as Fields[]
-    expect(one).to.include({ type: 'function_call', arguments: '{}' })
-  })
-
   it('reports no more output than a limit below the smallest that is sent', () => {
     const { translation } = ask('messages', { messages: HELLO, max_tokens: 9 }, 'responses')
     const usage = { input_tokens: 5, output_tokens: 16, total_tokens: 21 }
@@ -211,72 +193,8 @@ describe('a request that is translated', () => {
     }
   })
 
-  it('names its end user by a hash where the name is too long', () => {
-    const user = 'u'.repeat(159)
-    const hash = createHash('sha256').update(user).digest('hex')
-    const metadata = { user_id: user }
-    expect(ask('messages', { messages: HELLO, metadata }, 'openai').body.user).to.equal(hash)
-    expect(ask('messages', { messages: HELLO, metadata }, 'responses').body.safety_identifier).to.equal(hash)
-    expect(ask('chat', { messages: HELLO, user }, 'openai').body.user).to.equal(hash)
-    expect(ask('responses', { input: 'x', user }, 'responses').body.user).to.equal(hash)
-  })
-
-  it('parts two messages of an assistant by a blank line, and has none of a thought alone', () => {
-    const said = (content: string) => ({ type: 'message', role: 'assistant', content })
-    const input = [said('First.'), said('Second.'), { type: 'message', role: 'user', content: 'go on' }]
-    expect(ask('responses', { input }, 'openai').body.messages).to.deep.equal([
-      { role: 'assistant', content: 'First.\n\nSecond.' },
-      { role: 'user', content: 'go on' },
-    ])
-    const thought = { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm' }] }
-    expect(ask('messages', { messages: [...HELLO, thought] }, 'openai').body.messages).to.deep.equal(HELLO)
-  })
-
-  it('has the names that a search for tools has found', () => {
-    const content = [
-      { type: 'tool_reference', tool_name: 'look' },
-      { type: 'tool_reference', tool_name: 'find' },
-    ]
-    const messages = [
-      ...HELLO,
-      { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: {} }] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content }] },
-    ]
-    const [, , result] = ask('messages', { messages }, 'openai').body.messages as Fields[]
-    expect(result!.content).to.equal('look\nfind')
-  })
-
-  it('has nothing about parallel calls without tools, in its own dialect either', () => {
-    const fields = { parallel_tool_calls: true }
-    const bodies = [
-      ask('chat', { messages: HELLO, ...fields }, 'openai'),
-      ask('responses', { input: 'x', ...fields }, 'responses'),
-    ]
-    for (const { body } of bodies) expect(JSON.parse(JSON.stringify(body))).to.not.have.property('parallel_tool_calls')
-  })
-})
-
-describe('functions of older clients', () => {
-  const functions = [{ name: 'look', parameters: { type: 'object' } }]
-  const messages = [
-    ...HELLO,
-    { role: 'assistant', content: null, function_call: { name: 'look', arguments: '{"a":1}' } },
-    { role: 'function', name: 'look', content: 'found' },
-  ]
-
-  it('are tools, whose calls and results belong together', () => {
-    const { body } = ask('chat', { messages, functions, function_call: { name: 'look' } }, 'anthropic')
-    expect(body).to.deep.include({
-      tools: [{ name: 'look', input_schema: { type: 'object' } }],
-      tool_choice: { type: 'tool', name: 'look', disable_parallel_tool_use: true },
-    })
-    expect((body.messages as Fields[]).slice(1)).to.deep.equal([
-      { role: 'assistant', content: [{ type: 'tool_use', id: 'function_1', name: 'look', input: { a: 1 } }] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'function_1', content: 'found' }] },
-    ])
-  })
-
-  it('are answered with a function_call', async () => {
+  it('is answered with a function_call where it has the functions of older clients', async () => {
+    const functions = [{ name: 'look', parameters: { type: 'object' } }]
     const { answer } = ask('chat', { messages: HELLO, functions }, 'anthropic')
     const block = { type: 'tool_use', id: 't', name: 'look', input: { a: 1 } }
     const { choices } = await answer({ type: 'message', id: 'm', content: [block], stop_reason: 'tool_use' })

@@ -90,7 +90,7 @@ describe('the lanes of webhooks', () => {
 
   it('notes a failure although its event was sent again, or its webhook disabled and enabled, meanwhile', async () => {
     const open: ServerResponse[] = []
-    const { url } = await receiver((response) => void open.push(response))
+    const { url, stop } = await receiver((response) => void open.push(response))
     const meanwhile = [
       (webhook: { id: WebhookId }, id: DeliveryId) => redeliver(db, webhook.id, id),
       async ({ id, owner }: { id: WebhookId; owner: AccountId | null }) => {
@@ -109,6 +109,8 @@ describe('the lanes of webhooks', () => {
       expect(await isSlow(webhook)).to.equal(true)
       await db('webhooks').delete()
     }
+    // What was sent again would wait for its answer.
+    await stop()
   })
 
   it('puts the callbacks of an account into the slow lane when one fails, and never disables them', async () => {

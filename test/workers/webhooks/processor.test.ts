@@ -191,29 +191,25 @@ describe('the webhook worker', () => {
   describe('without WEBHOOK_ALLOW_PRIVATE', () => {
     const guarded = (): WorkerConfig => ({ ...config, WEBHOOK_ALLOW_PRIVATE: 'off' })
 
-    /** Addresses that lead to the machine or into a private network, or are none of a receiver. */
+    /** One of each kind that leads inside, or is none of a receiver. All spellings: test/workers/fetching. */
     const REFUSED = (
-      'https://127.0.0.1:PORT/ https://127.1:PORT/ https://2130706433:PORT/ https://0x7f.1:PORT/ ' +
-      'https://0:PORT/ https://[::1]:PORT/ https://[::ffff:127.0.0.1]:PORT/ ' +
-      'https://[64:ff9b::7f00:1]:PORT/ https://localhost:PORT/ https://sub.localhost:PORT/ ' +
-      'https://10.0.0.1/ https://192.168.1.1/ https://169.254.169.254/latest/meta-data/ ' +
-      'https://100.64.0.1/ https://[fd00::1]/ https://[fe80::1]/ https://metadata.google.internal/ ' +
-      'https://user:pass@receiver.example/ https://receiver.example:22/ https://receiver.example:80/ ' +
-      'http://receiver.example/ ftp://receiver.example/'
+      'https://127.0.0.1:PORT/ https://2130706433:PORT/ https://[::ffff:127.0.0.1]:PORT/ https://sub.localhost:PORT/ ' +
+      'https://10.0.0.1/ https://169.254.169.254/latest/meta-data/ https://[fd00::1]/ ' +
+      'https://user:pass@receiver.example/ https://receiver.example:22/ http://receiver.example/ ftp://receiver.example/'
     ).split(' ')
 
     it('connects to no address that is not public, however it came into the row', async () => {
       const { url, received } = await receiver()
       const port = new URL(url).port
-      const { id: owner } = await anAccount(db)
       worker({ fetching: { resolver: answering(LOOPBACK) } }, guarded())
-      for (const address of REFUSED) {
-        const webhook = await aWebhook(address.replace('PORT', port), owner)
-        await tell(webhook)
-        await reach(webhook, 'failed')
-        expect((await rowsOf(webhook))[0], address).to.include({ note: 'not_allowed', answer_status: null })
-        await db('webhooks').where({ id: webhook.id }).delete()
-      }
+      await Promise.all(
+        REFUSED.map(async (address) => {
+          const webhook = await aWebhook(address.replace('PORT', port))
+          await tell(webhook)
+          await reach(webhook, 'failed')
+          expect((await rowsOf(webhook))[0], address).to.include({ note: 'not_allowed', answer_status: null })
+        }),
+      )
       expect(received).to.deep.equal([])
     })
 

@@ -11,64 +11,8 @@ import { ask } from '../translated.ts'
 const user = (content: unknown) => ({ role: 'user', content })
 const text = (words: string) => ({ parts: [{ text: words }] })
 
+// What is sent of a chat: sent-bodies.test.ts.
 describe('a request of the Gemini API', () => {
-  it('has contents of two sides that take turns, and the system apart', () => {
-    const messages = [
-      { role: 'system', content: 'Be brief.' },
-      user('one'),
-      user([{ type: 'image_url', image_url: { url: PIXEL_URI } }]),
-      { role: 'assistant', content: '', tool_calls: [callOf('c1', '{"id":12345678901234567890}'), callOf('c2', '')] },
-      { role: 'tool', tool_call_id: 'c2', content: 'two' },
-      { role: 'tool', tool_call_id: 'c1', content: 'one' },
-      { role: 'developer', content: 'Now in French.' },
-      user('three'),
-    ]
-    const { systemInstruction, contents } = ask('chat', { messages }, 'gemini', 'a', { model: 'gemini-2.5-pro' }).body
-    expect(systemInstruction).to.deep.equal({ parts: [{ text: 'Be brief.' }, { text: 'Now in French.' }] })
-    const result = (id: string, output: string) => ({ functionResponse: { id, name: 'look', response: { output } } })
-    expect(contents).to.deep.equal([
-      { role: 'user', parts: [{ text: 'one' }, { inlineData: { mimeType: 'image/png', data: PIXEL } }] },
-      {
-        role: 'model',
-        parts: [
-          { functionCall: { id: 'c1', name: 'look', args: { id: '12345678901234567890' } } },
-          { functionCall: { id: 'c2', name: 'look', args: {} } },
-        ],
-      },
-      { role: 'user', parts: [result('c2', 'two'), result('c1', 'one'), { text: 'three' }] },
-    ])
-  })
-
-  const callOf = (id: string, args: string) => ({ id, type: 'function', function: { name: 'look', arguments: args } })
-
-  it('begins with the user, and has at least a content', () => {
-    const contentsOf = (messages: Fields[]) => ask('chat', { messages }, 'gemini').body.contents
-    expect(contentsOf([{ role: 'system', content: 'x' }])).to.deep.equal([{ role: 'user', ...text('x') }])
-    const begun = [
-      { role: 'user', ...text('.') },
-      { role: 'model', ...text('Hi') },
-      { role: 'user', ...text('x') },
-    ]
-    expect(contentsOf([{ role: 'assistant', content: 'Hi' }, user('x')])).to.deep.equal(begun)
-  })
-
-  it('asks for thinking in the words of its model', () => {
-    const thinkingOf = (model: string, effort: string) => {
-      const fields = { messages: [user('x')], reasoning_effort: effort }
-      return (ask('chat', fields, 'gemini', 'a', { model }).body.generationConfig as Fields).thinkingConfig
-    }
-    const shown = { includeThoughts: true }
-    for (const [model, effort, config] of [
-      ['gemini-3.8-flash', 'none', { thinkingLevel: 'low' }],
-      ['gemini-3.8-flash', 'minimal', { thinkingLevel: 'low', ...shown }],
-      ['gemini-4-neon', 'xhigh', { thinkingLevel: 'high', ...shown }],
-      ['gemini-2.5-flash', 'none', { thinkingBudget: 0 }],
-      ['gemini-2.5-flash', 'medium', { thinkingBudget: 8192, ...shown }],
-      ['gemini-3.8-flash', 'of-a-later-year', shown],
-    ] as const)
-      expect(thinkingOf(model, effort), `${model} ${effort}`).to.deep.equal(config)
-  })
-
   it('has names of tools that begin with a letter, which come back as they were', async () => {
     for (const name of ['look', '3d', '-', '_1', '__init', '_x']) {
       const { body, answer } = ask('messages', { messages: [user('x')], tools: [{ name, input_schema: {} }] }, 'gemini')

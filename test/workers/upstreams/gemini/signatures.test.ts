@@ -94,14 +94,4 @@ describe('the signatures of a Gemini', () => {
     expect(signaturesIn(ask('gemini', next, 'gemini').body)).to.deep.equal(['SIG2'])
     expect(signaturesIn(ask('gemini', next, 'gemini', 'b').body)).to.deep.equal([])
   })
-
-  it('are replaced where a conversation began elsewhere, for models that ask for them', () => {
-    const calls = ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } }))
-    const results = ['a', 'b'].map((id) => ({ role: 'tool', tool_call_id: id, content: 'x' }))
-    const messages = [...HELLO, { role: 'assistant', content: null, tool_calls: calls }, ...results]
-    const sent = (model: string) => signaturesIn(ask('chat', { messages }, 'gemini', 'a', { model }).body)
-    expect(sent('gemini-3.8-flash')).to.deep.equal([SKIPPED, null])
-    expect(sent('gemini-4-neon')).to.deep.equal([SKIPPED, null])
-    expect(sent('gemini-2.5-flash')).to.deep.equal([null, null])
-  })
 })

@@ -167,27 +167,6 @@ describe('an answer in the form of Responses', () => {
     }
   })
 
-  it('keeps calls in their history with their ids, and results directly behind them', () => {
-    const items = [
-      { role: 'user', content: 'a' },
-      { type: 'function_call', call_id: 'x', name: 'f', arguments: '' },
-      { type: 'function_call', call_id: 'y', name: 'f', arguments: '{}' },
-      { type: 'message', role: 'developer', content: 'in between' },
-      { type: 'function_call_output', call_id: 'y', output: 'two' },
-      { type: 'function_call_output', call_id: 'x', output: [{ type: 'input_text', text: 'one' }] },
-      { role: 'user', content: 'b' },
-    ]
-    const { chat } = canonicalFor(asked(items), contextFor())
-    const messages = bodyOf(chat, ROUTE).messages as Fields[]
-    expect(messages.map((message) => message.tool_call_id ?? message.role)).to.deep.equal(
-      'user assistant y x system user'.split(' '),
-    )
-    expect(messages[1]!.tool_calls).to.deep.equal([
-      { id: 'x', type: 'function', function: { name: 'f', arguments: '{}' } },
-      { id: 'y', type: 'function', function: { name: 'f', arguments: '{}' } },
-    ])
-  })
-
   it('gives a custom tool its raw text back, not a function its JSON', async () => {
     const { items, types } = await read(
       overChat(),
