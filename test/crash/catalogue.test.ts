@@ -5,6 +5,7 @@ import { announceVersion } from '../../src/shared/catalogue/holder.ts'
 import { readVersion } from '../../src/shared/catalogue/versions.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { Catalogue } from '../../scripts/harness/harness.ts'
+import { get } from '../../scripts/harness/http.ts'
 import { useInstallation } from '../support/installed.ts'
 import { freePort } from '../../scripts/services/ports.ts'
 import { until } from '../../scripts/harness/until.ts'
@@ -13,10 +14,11 @@ import { Crowd, image, medianOf, statuses } from './clients.ts'
 import type { ClientOutcome } from './clients.ts'
 import { inSoak, report } from './scale.ts'
 
-/** How many versions are applied under load, in the soak one a second at most, and how many clients there are. */
-const VERSIONS = inSoak ? 30 : 4
+/** How many versions are applied under load, in the soak one a second at most, by how many clients and workers. */
+const VERSIONS = inSoak ? 30 : 2
 const PAUSE_MS = inSoak ? 1000 : 0
 const CLIENTS = 8
+const WORKERS = inSoak ? 2 : 1
 
 /** How soon every process must use a version, in ms; but for the soak, so many looks at all of them may come on top. */
 const WITHIN_MS = 2000
@@ -45,15 +47,13 @@ describe('a catalogue that changes under load', () => {
     const programs = await Promise.all([town.start('web'), town.start('web')])
     webs = programs.map(({ url }) => url)
     places = [...webs]
-    for (let nth = 0; nth < 2; nth++) {
+    for (let nth = 0; nth < WORKERS; nth++) {
       const port = await freePort()
       await town.start('worker', { HEALTH_PORT: String(port) })
       places.push(`http://127.0.0.1:${port}`)
     }
   })
-  after(async () => {
-    redis.disconnect()
-  })
+  after(() => redis.disconnect())
 
   /** What version `version` charges for a picture, and who makes it: each differs from the one before in both. */
   const creditsOf = (version: number): number => 40 + version
@@ -71,12 +71,13 @@ describe('a catalogue that changes under load', () => {
     await announceVersion(redis, town.config.REDIS_PREFIX, version)
   }
 
-  async function versionAt(place: string): Promise<number> {
-    const answer = await fetch(`${place}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })
-    return Number(/^tollgate_catalogue_version (\d+)$/m.exec(await answer.text())?.[1])
-  }
-
-  const versions = (): Promise<number[]> => Promise.all(places.map(versionAt))
+  const versions = (): Promise<number[]> =>
+    Promise.all(
+      places.map(async (place) => {
+        const { text } = await get(`${place}/metrics`, TOKEN)
+        return Number(/^tollgate_catalogue_version (\d+)$/m.exec(text)?.[1])
+      }),
+    )
 
   /** Applies a version, and waits until every process uses it. @returns how long that took, in ms. */
   async function change(version: number): Promise<number> {
@@ -89,20 +90,16 @@ describe('a catalogue that changes under load', () => {
   it('fails no call, serves each by the version it was opened at, and is everywhere within 2 s', async () => {
     const account = await anAccount(town.db, 100_000_000)
     let turn = 0
-    const crowd = new Crowd(
-      CLIENTS,
-      () => webs[turn++ % webs.length]!,
-      account.key,
-      (nth) => image(`change ${nth}`),
-    )
+    const url = () => webs[turn++ % webs.length]!
+    const crowd = new Crowd(CLIENTS, url, account.key, (nth) => image(`change ${nth}`))
     const took: number[] = []
     const looks: number[] = []
     const startedAt = performance.now()
     let flushedAt = Infinity
     for (let nth = 1; nth <= VERSIONS; nth++) {
       await until('the next second', () => performance.now() - startedAt >= nth * PAUSE_MS, 2 * PAUSE_MS + 1000)
+      // Redis forgets everything: calls that wait in it may be given back, and versions are used as before.
       if (nth === VERSIONS / 2) {
-        // Redis forgets everything: calls that wait in it may be given back, and versions are used as before.
         flushedAt = Date.now()
         await redis.flushdb()
       }

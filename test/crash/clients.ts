@@ -6,8 +6,11 @@ import { inSoak } from './scale.ts'
 /** The outcome of one request. `ms`: how long it took. */
 export type ClientOutcome = { at: number; ms: number; status: number; reply: Reply | null; error: string }
 
+/** A request. `path`: below `/v1`, unless it begins with a slash. */
+export type Asked = { path: string; body: object; headers?: Record<string, string> }
+
 /** A request of a client, by its number. */
-export type Ask = (nth: number) => { path: string; body: object; headers?: Record<string, string> }
+export type Ask = (nth: number) => Asked
 
 /** How long a client waits before its next request, in ms: in the soak not at all, unless it was refused. */
 const PAUSE_MS = 50
@@ -40,15 +43,11 @@ export class Crowd {
 }
 
 /** Sends one request and waits for its answer. A broken connection counts as status 0. */
-export async function callOnce(
-  url: string,
-  key: string,
-  { path, body, headers }: ReturnType<Ask>,
-): Promise<ClientOutcome> {
+export async function callOnce(url: string, key: string, { path, body, headers }: Asked): Promise<ClientOutcome> {
   const at = Date.now()
   const startedAt = performance.now()
   try {
-    const reply = await post(`${url}/v1/${path}`, key, body, headers)
+    const reply = await post(`${url}${path.startsWith('/') ? path : `/v1/${path}`}`, key, body, headers)
     return { at, ms: performance.now() - startedAt, status: reply.status, reply, error: '' }
   } catch (error) {
     const { message, cause } = error as Error
@@ -63,10 +62,19 @@ export const chat = (words: string, more: object = {}) => ({
 })
 
 /** An image of the sandbox's. */
-export const image = (prompt: string) => ({ path: 'images/generations', body: { model: 'sandbox-image', prompt } })
+export const image = (prompt: string, more: object = {}) => ({
+  path: 'images/generations',
+  body: { model: 'sandbox-image', prompt, ...more },
+})
 
 /** A video of the sandbox's. */
 export const video = (prompt: string) => ({ path: 'videos/generations', body: { model: 'sandbox-video', prompt } })
+
+/** A ranking of the sandbox's. */
+export const ranking = (query: string) => ({
+  path: 'rerank',
+  body: { model: 'sandbox-rerank', query, documents: ['a', 'b'] },
+})
 
 /** How often each status was answered, as text. */
 export function statuses(outcomes: readonly ClientOutcome[]): string {

@@ -7,39 +7,25 @@ import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { eventually } from '../../scripts/harness/until.ts'
 import type { Cut } from '../support/proxy.ts'
+import { chat, image, video } from './clients.ts'
+import type { Asked } from './clients.ts'
 
-/** A kind of request, and what it costs. */
-export type Kind = { name: string; path: string; body: (prompt: string) => object; credits: number; mayBeSent: number }
+/** A kind of request, what it costs, and how often its upstream may get it. */
+export type Kind = { name: string; ask: (prompt: string) => Asked; credits: number; mayBeSent: number }
 
-const chat = (stream: boolean) => (prompt: string) => ({
-  model: 'sandbox-chat',
-  stream,
-  messages: [{ role: 'user', content: `${prompt} [usage 900 700] [chunks 2 1]` }],
-})
+const chats = (stream: boolean) => (prompt: string) => chat(`${prompt} [usage 900 700] [chunks 2 1]`, { stream })
 
 export const KINDS: readonly Kind[] = [
-  { name: 'chat', path: 'chat/completions', body: chat(false), credits: 3, mayBeSent: 2 },
-  { name: 'stream', path: 'chat/completions', body: chat(true), credits: 3, mayBeSent: 1 },
-  {
-    name: 'image',
-    path: 'images/generations',
-    body: (prompt) => ({ model: 'sandbox-image', prompt }),
-    credits: 40,
-    mayBeSent: 1,
-  },
-  {
-    name: 'video',
-    path: 'videos/generations',
-    body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 0.3]` }),
-    credits: 250,
-    mayBeSent: 1,
-  },
+  { name: 'chat', ask: chats(false), credits: 3, mayBeSent: 2 },
+  { name: 'stream', ask: chats(true), credits: 3, mayBeSent: 1 },
+  { name: 'image', ask: (prompt) => image(prompt), credits: 40, mayBeSent: 1 },
+  { name: 'video', ask: (prompt) => video(`${prompt} [duration 0.3]`), credits: 250, mayBeSent: 1 },
 ]
 
 /** The process whose connection is cut. */
-export type Line = { side: 'web' | 'worker'; store: 'postgres' | 'redis' }
+type Line = { side: 'web' | 'worker'; store: 'postgres' | 'redis' }
 
-export const LINES: readonly Line[] = [
+const LINES: readonly Line[] = [
   { side: 'web', store: 'postgres' },
   { side: 'worker', store: 'postgres' },
   { side: 'web', store: 'redis' },
@@ -60,15 +46,15 @@ const MAX_OCCURRENCES = 2
 let prompts = 0
 
 /** The cases that cut before and after every statement of an undisturbed call of this kind. */
-export async function casesOf(arena: Arena, kind: Kind, lines: readonly Line[] = LINES): Promise<Case[]> {
+export async function casesOf(arena: Arena, kind: Kind): Promise<Case[]> {
   // A connection that an earlier case has cut may be on its way back.
   await eventually(async () => {
-    for (const { side, store } of lines) arena.proxies[side][store].watch()
+    for (const { side, store } of LINES) arena.proxies[side][store].watch()
     const { reply } = await request(arena, kind, `watched ${++prompts}`)
     // Otherwise there would be no call to cut.
     expect(reply.status, reply.text).to.equal(200)
   })
-  return lines.flatMap((line) => {
+  return LINES.flatMap((line) => {
     const counts = new Map<string, number>()
     return arena.proxies[line.side][line.store].seen.flatMap((label): Case[] => {
       const nth = (counts.get(label) ?? 0) + 1
@@ -86,7 +72,8 @@ export async function casesOf(arena: Arena, kind: Kind, lines: readonly Line[] =
 async function request(arena: Arena, kind: Kind, prompt: string) {
   const account = await anAccount(arena.db, START_CREDITS)
   const startedAt = performance.now()
-  const reply = await post(`${arena.url}/v1/${kind.path}`, account.key, kind.body(prompt))
+  const { path, body } = kind.ask(prompt)
+  const reply = await post(`${arena.url}/v1/${path}`, account.key, body)
   const calls = await untilEnded(arena.db, account.id)
   return { account, reply, calls, ms: performance.now() - startedAt }
 }

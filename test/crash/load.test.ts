@@ -8,16 +8,16 @@ import { chat, medianOf, statuses, callOnce as ask } from './clients.ts'
 import { inSoak, report } from './scale.ts'
 
 /** Calls of the flooding account. */
-const FLOOD = inSoak ? 400 : 150
+const FLOOD = inSoak ? 400 : 100
 
 /** How many chats the worker has in progress at a time. */
-const CONCURRENCY = 60
+const CONCURRENCY = 40
 
 /** How long the upstream takes for a call of the other account, in ms. */
 const BESIDE_MS = 150
 
 /** How many calls of the other account are measured at a time. */
-const MEASURED = 9
+const MEASURED = 7
 
 /** Calls in progress when both processes are stopped. */
 const IN_FLIGHT = 50
@@ -44,7 +44,7 @@ describe('a gateway under load', function () {
     const idle = await measure()
     // What a call takes of this machine decides how long the flood's take: it must neither be over before the other
     // account is measured beside it, nor keep a slow machine busy.
-    const delay = Math.min(3500, Math.max(700, Math.round(40 * (idle - BESIDE_MS))))
+    const delay = Math.min(3500, Math.max(700, Math.round(20 * (idle - BESIDE_MS))))
     // Half of it to one and a half: those that begin together end one after the other, not all at once.
     const delayOf = (nth: number): number => Math.round(delay * (0.5 + (nth % CONCURRENCY) / CONCURRENCY))
     const sent = Array.from({ length: FLOOD }, (_one, nth) =>

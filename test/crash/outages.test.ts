@@ -46,66 +46,40 @@ describe('an outage under load', () => {
     await sandbox.close()
   })
 
-  const crowd = (): Crowd =>
-    new Crowd(
-      CLIENTS,
-      () => web.url,
-      account.key,
-      (nth) => (nth % 2 === 0 ? chat(`outage ${nth}`) : image(`outage ${nth}`)),
-    )
-  const served = (load: Crowd, since: number): ClientOutcome | undefined =>
-    load.outcomes.find(({ at, status }) => at > since && status === 200)
-
-  async function observed(
-    load: Crowd,
-    outage: () => Promise<number>,
-  ): Promise<{ first: ClientOutcome; backAt: number }> {
+  /** Loads the gateway and causes an outage. @returns all outcomes, and the ms from its end until calls were served */
+  async function through(store: Postgres | PrivateRedis): Promise<{ outcomes: ClientOutcome[]; againMs: number }> {
+    const ask = (nth: number) => (nth % 2 === 0 ? chat : image)(`outage ${nth}`)
+    const load = new Crowd(CLIENTS, () => web.url, account.key, ask)
+    const served = (since: number) => load.outcomes.find(({ at, status }) => at > since && status === 200)
     try {
-      await until('calls to be served', () => served(load, 0))
-      const backAt = await outage()
-      return { backAt, first: await until('calls to be served again', () => served(load, backAt)) }
+      await until('calls to be served', () => served(0))
+      await store.kill()
+      await store.start()
+      const backAt = Date.now()
+      const first = await until('calls to be served again', () => served(backAt))
+      return { outcomes: load.outcomes, againMs: Math.max(0, first.at + first.ms - backAt) }
     } finally {
       await load.stop()
     }
   }
 
-  /**
-   * Loads the gateway, causes an outage, and waits until calls are served again. Returns how long that took from
-   * `back`.
-   */
-  async function through(name: string, outage: () => Promise<number>): Promise<void> {
-    const load = crowd()
-    const { first, backAt } = await observed(load, outage)
-    const { outcomes } = load
-    const calls = await untilEnded(town.db, account.id)
-    const other = outcomes.filter(({ status }) => ![200, 502, 503].includes(status))
-    expect(
-      other.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`),
-      'nothing but answers, refunds and documented refusals',
-    ).to.deep.equal([])
-    for (const { status, reply } of outcomes)
-      if (status === 503) expect(reply!.headers.get('retry-after'), reply!.text).to.match(/^\d+$/)
-    const succeeded = calls.filter(({ status }) => status === 'succeeded').length
-    expect(outcomes.filter(({ status }) => status === 200).length, 'every 200 is a call that succeeded').to.be.at.most(
-      succeeded,
-    )
-    await expectBooksToBalance(town.db)
-    const againMs = Math.max(0, first.at + first.ms - backAt)
-    report(`${name}: ${statuses(outcomes)}; serving again ${Math.round(againMs)} ms after it was back`)
-    expect(againMs).to.be.below(SERVING_AGAIN_MS)
-  }
-
-  it('by a crash of Postgres is over within 5 s of its return', () =>
-    through('Postgres killed and started', async () => {
-      await postgres.kill()
-      await postgres.start()
-      return Date.now()
-    }))
-
-  it('by a crash of a Redis that loses its data is over within 5 s of its return', () =>
-    through('Redis killed and started', async () => {
-      await redis.kill()
-      await redis.start()
-      return Date.now()
-    }))
+  const STORES = { Postgres: () => postgres, 'a Redis that loses its data': () => redis }
+  for (const [name, store] of Object.entries(STORES))
+    it(`by a crash of ${name} is over within 5 s of its return`, async () => {
+      const { outcomes, againMs } = await through(store())
+      const calls = await untilEnded(town.db, account.id)
+      const other = outcomes.filter(({ status }) => ![200, 502, 503].includes(status))
+      expect(
+        other.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`),
+        'nothing but answers, refunds and documented refusals',
+      ).to.deep.equal([])
+      for (const { status, reply } of outcomes)
+        if (status === 503) expect(reply!.headers.get('retry-after'), reply!.text).to.match(/^\d+$/)
+      const succeeded = calls.filter(({ status }) => status === 'succeeded').length
+      const answered = outcomes.filter(({ status }) => status === 200).length
+      expect(answered, 'every 200 is a call that succeeded').to.be.at.most(succeeded)
+      await expectBooksToBalance(town.db)
+      report(`${name}: ${statuses(outcomes)}; serving again ${Math.round(againMs)} ms after it was back`)
+      expect(againMs).to.be.below(SERVING_AGAIN_MS)
+    })
 })

@@ -1,14 +1,12 @@
 import { expect } from 'chai'
-import type { Sandbox } from '../../sandbox/server.ts'
-import { createSandbox } from '../../sandbox/server.ts'
 import type { AccountId, CallId } from '../../src/shared/platform/ids.ts'
 import { parseId, publicId } from '../../src/shared/platform/ids.ts'
 import { get } from '../../scripts/harness/http.ts'
 import type { Catalogue } from '../../scripts/harness/harness.ts'
-import type { Installation, Program } from '../../scripts/harness/installation.ts'
-import { install } from '../../scripts/harness/installation.ts'
+import type { Program } from '../../scripts/harness/installation.ts'
 import { until } from '../../scripts/harness/until.ts'
 import { callsOf, untilEnded } from '../support/crash.ts'
+import { useInstallation } from '../support/installed.ts'
 import type { ReleasePair } from '../support/releases.ts'
 import { LATER, releasePair } from '../support/releases.ts'
 import type { Ask, ClientOutcome } from './clients.ts'
@@ -53,29 +51,26 @@ function isWhole({ status, reply }: ClientOutcome): boolean {
 
 const isServed = ({ status }: ClientOutcome): boolean => status === 200 || status === 202
 
-describe('two releases on one database', function () {
+// It takes most of a minute, for what `npm test` tries in parts (test/migrations.test.ts, test/crash/load.test.ts).
+const inSoakOnly = inSoak ? describe : describe.skip
+
+inSoakOnly('two releases on one database', function () {
   this.timeout(400_000)
-  let sandbox: Sandbox
+  const town = useInstallation(
+    { CHAT_CONCURRENCY: '60', ACCOUNT_SHARE: '1' },
+    { imageSeconds: 0.05, videoSeconds: 0.5 },
+    // Models alone: an older release may not know what else a catalogue can have.
+    (catalogue: Partial<Catalogue>) => {
+      delete catalogue.packs
+      delete catalogue.topUp
+    },
+  )
   let releases: ReleasePair
-  let town: Installation
   let account: { id: AccountId; key: string }
   let running: Program[]
 
-  before(async function () {
-    // It takes most of a minute, for what `npm test` tries in parts (test/migrations.test.ts, test/crash/load.test.ts).
-    if (!inSoak) this.skip()
-    sandbox = await createSandbox({ imageSeconds: 0.05, videoSeconds: 0.5 })
+  before(async () => {
     releases = releasePair()
-    // Models alone: an older release may not know what else a catalogue can have.
-    town = await install(
-      sandbox,
-      { CHAT_CONCURRENCY: '60', ACCOUNT_SHARE: '1' },
-      undefined,
-      (catalogue: Partial<Catalogue>) => {
-        delete catalogue.packs
-        delete catalogue.topUp
-      },
-    )
     // As the older release makes it, and as it makes accounts.
     await town.db.raw('DROP SCHEMA public CASCADE')
     await town.db.raw('CREATE SCHEMA public')
@@ -87,19 +82,17 @@ describe('two releases on one database', function () {
     account = { id: parseId('account', id!)!, key: secret! }
     running = await start('older')
   })
-  after(async () => {
-    if (!inSoak) return
-    await town.end()
-    await sandbox.close()
-    releases.remove()
-  })
+  after(() => releases.remove())
 
   type Which = 'older' | 'newer'
 
-  const release = (which: Which): Promise<string> => town.run('release', releases[which])
+  const release = (which: Which): Promise<string> => town.installation.run('release', releases[which])
 
   const admin = async (which: Which, args: string[], input = ''): Promise<Record<string, string>> =>
-    JSON.parse(await town.run('admin', releases[which], [...args, '--json'], input)) as Record<string, string>
+    JSON.parse(await town.installation.run('admin', releases[which], [...args, '--json'], input)) as Record<
+      string,
+      string
+    >
 
   /** Each release has queues of its own choice. */
   const start = (which: Which): Promise<Program[]> => {
@@ -157,7 +150,7 @@ describe('two releases on one database', function () {
       .filter(({ status }) => status === 'succeeded')
       .map(({ id }) => publicId('call', id as CallId))
     expect(succeeded).to.have.members(outcomes.filter(isServed).map(({ reply }) => reply!.headers.get('x-call-id')!))
-    expect(sandbox.billed('release').total, 'submissions that were billed').to.equal(succeeded.length)
+    expect(town.sandbox.billed('release').total, 'submissions that were billed').to.equal(succeeded.length)
     for (const which of ['older', 'newer'] as const) await admin(which, ['audit'])
   })
 })

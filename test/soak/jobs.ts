@@ -126,7 +126,6 @@ export function jobsOf(addresses: TestAddresses, options: Options): Lanes {
       crash('takeovers', 'takeovers'),
       crash('outages', 'outages'),
       crash('releases', 'releases'),
-      crash('webhooks', 'webhooks'),
       crash('catalogue', 'catalogue'),
       test('quotes and random requests', ['test/api/v1/quotes.test.ts', 'test/api/v1/fuzz.test.ts']),
     ],

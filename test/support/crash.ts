@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import { Redis } from 'ioredis'
 import type { WorkerConfig } from '../../src/workers/deps.ts'
 import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { createLog } from '../../src/shared/platform/process/log.ts'
@@ -68,6 +69,14 @@ function through(address: string, proxy: Proxy): string {
   const url = new URL(address)
   url.port = String(proxy.port)
   return url.href
+}
+
+/** Deletes everything that an installation has in Redis. */
+export async function loseRedis(config: Pick<WorkerConfig, 'REDIS_URL' | 'REDIS_PREFIX'>): Promise<void> {
+  const redis = new Redis(config.REDIS_URL)
+  const keys = await redis.keys(`${config.REDIS_PREFIX}:*`)
+  if (keys.length > 0) await redis.del(keys)
+  redis.disconnect()
 }
 
 /** The columns of a call that crash tests read. */

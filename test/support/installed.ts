@@ -14,17 +14,18 @@ export type Installed = Pick<Installation, 'db' | 'config' | 'start' | 'launch'>
 }
 
 /**
- * The installation of a suite, without a process yet: compiled ones, which memory and times are promised of. When its
- * tests have ended, every rule of the audit must hold, and all processes end.
+ * The installation of a suite, without a process yet: compiled ones, which memory and times are promised of, unless
+ * sources do as well. When its tests have ended, every rule of the audit must hold, and all processes end.
  */
 export const useInstallation = (
   settings: Settings = {},
   speed: Parameters<typeof createSandbox>[0] = {},
   change?: Parameters<typeof install>[3],
+  programs: 'compiled' | 'any' = 'compiled',
 ): Installed =>
   useFor(
     async () => {
-      if (buildIsStale()) await build()
+      if (programs === 'compiled' && buildIsStale()) await build()
       const sandbox = await createSandbox(speed)
       const installation = await install(sandbox, settings, {}, change)
       const { db, config } = installation

@@ -24,7 +24,7 @@ import { processDueOrder } from '../../../src/shared/payments/due-orders.ts'
 import { dueTopUps, topUp } from '../../../src/shared/payments/top-ups.ts'
 import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
 import { live, killableDb, killableProvider, unwatchLives } from './lives.ts'
-import { openPayers } from './payers.ts'
+import { openPayer } from './payers.ts'
 import type { Payer } from './payers.ts'
 import type { Act, Event, Move } from './moves.ts'
 import { pick, withHistory } from '../simulator.ts'
@@ -58,7 +58,7 @@ export async function play(db: Db, sandbox: Sandbox, name: string, moves: readon
     for (const move of moves) {
       run.history.push(JSON.stringify(move))
       if (move.do === 'together') await doTogether(run, move.acts)
-      else await happen(run, move)
+      else await HAPPEN[move.do](run, move as never)
     }
     await heal(run)
     return run
@@ -95,7 +95,7 @@ async function begin(db: Db, sandbox: Sandbox): Promise<Omit<ScheduleRun, keyof 
     observer: { statusReached: () => {}, differenceFound: () => {}, eventHandled: () => {} },
     publishBalance: () => {},
   }
-  const accounts = await openPayers(db, 2)
+  const accounts = await Promise.all([openPayer(db), openPayer(db)])
   return { db, sandbox, stripe, deps, accounts, calls: [], tampered: new Set(), faulty: false, delivered: [] }
 }
 
@@ -187,57 +187,51 @@ async function attempt({ history }: ScheduleRun, what: () => Promise<unknown>): 
   await what().catch((error: unknown) => void history.push(`  ${String(error).slice(0, 200)}`))
 }
 
-async function happen(run: ScheduleRun, event: Event): Promise<void> {
-  const { db, accounts, calls } = run
-  if (event.do === 'fault') {
-    run.faulty = true
-    return void cause(run, 'POST /stripe/control/faults', {
-      fields: { at: '*', fault: event.fault, times: event.times },
+/** Has something happen at Stripe to the object of a kind that an event picks, oldest first, if there is one. */
+const atStripe =
+  <K extends keyof Kinds, E extends { which: number }>(
+    kind: K,
+    what: (run: ScheduleRun, object: Kinds[K], event: E) => unknown,
+  ) =>
+  (run: ScheduleRun, event: E): Promise<void> =>
+    attempt(run, async () => {
+      const object = pick(objectsOf(run, kind).toReversed(), event.which)
+      if (object) await what(run, object, event)
     })
-  }
-  if (event.do === 'call')
-    return attempt(run, async () => void calls.push(await opened(verbs(db), pick(accounts, event.auth)!, event.amount)))
-  if (event.do === 'call ends') return endCall(run, event)
-  if (event.do === 'delete customer') return attempt(run, () => deleteCustomer(run, event.auth))
-  await attempt(run, async () => atStripe(run, event))
-}
 
-/** What an event at Stripe is about, oldest first. */
-const SUBJECTS = {
-  pay: 'checkout.session',
-  bank: 'checkout.session',
-  expire: 'checkout.session',
-  tamper: 'checkout.session',
-  'refund at Stripe': 'charge',
-  dispute: 'charge',
-  'dispute goes': 'dispute',
-  'refund fails': 'refund',
-} as const
+/** A part of an amount, in percent. */
+const partOf = (amount: number, { share }: { share: number }): number => Math.floor((amount * share) / 100)
 
-/** Has something happen at Stripe to the object that an event picks, if there is one. */
-function atStripe(run: ScheduleRun, event: Extract<Event, { do: keyof typeof SUBJECTS }>): unknown {
-  const object = pick(objectsOf(run, SUBJECTS[event.do]).toReversed(), event.which)
-  if (!object) return undefined
-  const { id } = object
-  const part = 'share' in event ? Math.floor(((object as Stripe.Charge).amount * event.share) / 100) : 0
-  switch (event.do) {
-    case 'pay':
-      return cause(run, 'POST /stripe/control/sessions/:id/pay', { id, fields: { way: event.way, keep: true } })
-    case 'bank':
-      return cause(run, 'POST /stripe/control/sessions/:id/settle', { id, fields: { paid: event.paid } })
-    case 'expire':
-      return run.stripe.stripe.checkout.sessions.expire(id)
-    case 'tamper':
-      return tamper(run, object as Stripe.Checkout.Session)
-    case 'refund at Stripe':
-      return run.stripe.stripe.refunds.create({ charge: id, amount: part })
-    case 'dispute':
-      return cause(run, 'POST /stripe/control/charges/:id/dispute', { id, fields: { amount: part } })
-    case 'dispute goes':
-      return cause(run, 'POST /stripe/control/disputes/:id', { id, fields: { to: event.to } })
-    case 'refund fails':
-      return cause(run, 'POST /stripe/control/refunds/:id', { id, fields: { status: 'failed' } })
-  }
+/** How everything happens that is no process's. */
+const HAPPEN: Makers<Event, ScheduleRun> = {
+  pay: atStripe('checkout.session', (run, { id }, { way }) =>
+    cause(run, 'POST /stripe/control/sessions/:id/pay', { id, fields: { way, keep: true } }),
+  ),
+  bank: atStripe('checkout.session', (run, { id }, { paid }) =>
+    cause(run, 'POST /stripe/control/sessions/:id/settle', { id, fields: { paid } }),
+  ),
+  expire: atStripe('checkout.session', (run, { id }) => run.stripe.stripe.checkout.sessions.expire(id)),
+  tamper: atStripe('checkout.session', tamper),
+  'refund at Stripe': atStripe('charge', (run, { id, amount }, event) =>
+    run.stripe.stripe.refunds.create({ charge: id, amount: partOf(amount, event) }),
+  ),
+  dispute: atStripe('charge', (run, { id, amount }, event) =>
+    cause(run, 'POST /stripe/control/charges/:id/dispute', { id, fields: { amount: partOf(amount, event) } }),
+  ),
+  'dispute goes': atStripe('dispute', (run, { id }, { to }) =>
+    cause(run, 'POST /stripe/control/disputes/:id', { id, fields: { to } }),
+  ),
+  'refund fails': atStripe('refund', (run, { id }) =>
+    cause(run, 'POST /stripe/control/refunds/:id', { id, fields: { status: 'failed' } }),
+  ),
+  fault: (run, { fault, times }) => {
+    run.faulty = true
+    cause(run, 'POST /stripe/control/faults', { fields: { at: '*', fault, times } })
+  },
+  call: (run, { auth, amount }) =>
+    attempt(run, async () => run.calls.push(await opened(verbs(run.db), pick(run.accounts, auth)!, amount))),
+  'call ends': endCall,
+  'delete customer': (run, { auth }) => attempt(run, () => deleteCustomer(run, auth)),
 }
 
 /** Somebody changes the amount of an open checkout. */

@@ -12,12 +12,10 @@ import type { Prices } from '../simulation/prices.ts'
 import type { Simulation } from '../simulation/simulation.ts'
 import type { Asked, Request } from '../simulation/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import type { CallRow } from './call-row.ts'
 import { dueFor, dueForTokens, tokensOf } from './due.ts'
-import { GONE, checkSpeech, checkTranscript } from './sound-checks.ts'
-import { checkNotMissed } from './upload-checks.ts'
+import { GONE, checkNotMissed, checkSpeech, checkTranscript } from './file-checks.ts'
 import { withHistory } from '../simulator.ts'
-import type { ScheduleRun } from './schedule-run.ts'
+import type { CallRow, ScheduleRun } from './schedule-run.ts'
 
 /** How often a chat may be sent to its upstream, whatever fails: twice an attempt, in two attempts. */
 const MAX_CHAT_SENDS = 4

@@ -11,7 +11,7 @@ import type { Prices } from '../simulation/prices.ts'
 import { secondsOf, spokenOf } from '../simulation/sound.ts'
 import { reportedBy } from '../simulation/upstream.ts'
 import type { Manner } from '../simulation/upstream.ts'
-import type { CallRow } from './call-row.ts'
+import type { CallRow } from './schedule-run.ts'
 
 /** What an account pays of so many parts, each of which is `1 / per` of a credit: begun credits are whole ones. */
 const creditsOf = ({ priceBasisPoints = 10_000 }: Share, parts: number, per = 1): number =>

@@ -13,7 +13,7 @@ import type { Asked } from '../simulation/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { checkClients, checkOutstanding } from './checks.ts'
 import type { Ask, Move, Schedule } from './moves.ts'
-import { checkUploads } from './upload-checks.ts'
+import { checkUploads } from './file-checks.ts'
 import type { Makers } from '../simulator.ts'
 import { pick, withHistory } from '../simulator.ts'
 import type { ScheduleRun } from './schedule-run.ts'
@@ -105,14 +105,17 @@ const MAKE: Makers<Move, ScheduleRun> = {
       .update({ revoked_at: run.db.raw('coalesce(revoked_at, now())') }),
 }
 
-const make = async (run: ScheduleRun, move: Move): Promise<unknown> => await MAKE[move.do](run, move as never)
+async function make(run: ScheduleRun, move: Move): Promise<void> {
+  await MAKE[move.do](run, move as never)
+  await run.simulation.turns.rest()
+}
 
 async function audit(run: ScheduleRun): Promise<void> {
   await expectBooksToBalance(run.db)
   await checkOutstanding(run)
 }
 
-async function ask(run: ScheduleRun, asks: readonly Ask[]): Promise<void> {
+function ask(run: ScheduleRun, asks: readonly Ask[]): void {
   const { simulation, accounts, requests } = run
   for (const { auth, modality, dialect, stream, second, large, key, ...manner } of asks) {
     const web = pick(simulation.liveWebs(), auth)
@@ -134,7 +137,6 @@ async function ask(run: ScheduleRun, asks: readonly Ask[]): Promise<void> {
     }
     send(run, web, { modality, prompt, ...shape, idempotencyKey, account, keyId })
   }
-  await simulation.turns.rest()
 }
 
 function send(run: ScheduleRun, web: Simulation['webs'][number], asked: Asked): Request {
@@ -145,42 +147,39 @@ function send(run: ScheduleRun, web: Simulation['webs'][number], asked: Asked): 
   return request
 }
 
-async function deliver(simulation: Simulation, jobs: number, which: number): Promise<void> {
+function deliver(simulation: Simulation, jobs: number, which: number): void {
   for (const id of simulation.dispatch.ready().slice(0, jobs)) {
     const worker = pick(simulation.liveWorkers(), which)
     if (worker) simulation.deliver(id, worker)
   }
-  await simulation.turns.rest()
 }
 
-async function leave({ simulation, requests }: ScheduleRun, which: number): Promise<void> {
-  const request = pick(
-    requests.filter(
-      ({ placed, web, left, outcome }) => placed && web.process.alive && !left && outcome.is === 'unknown',
-    ),
+/** Picks among the requests whose web process lives and has placed them. */
+const pickPlaced = (
+  { requests }: ScheduleRun,
+  which: number,
+  isMeant: (request: Request) => boolean = () => true,
+): Request | undefined =>
+  pick(
+    requests.filter((request) => request.placed && request.web.process.alive && isMeant(request)),
     which,
   )
+
+function leave(run: ScheduleRun, which: number): void {
+  const request = pickPlaced(run, which, ({ left, outcome }) => !left && outcome.is === 'unknown')
   // An abandoned request can end in any way that its upstream allows. Its process may be killed meanwhile.
   request?.leave().catch(() => {})
-  await simulation.turns.rest()
 }
 
-async function remove({ simulation, requests }: ScheduleRun, which: number): Promise<void> {
-  const videos = requests.filter(({ asked, placed, web }) => asked.modality === 'video' && placed && web.process.alive)
+function remove(run: ScheduleRun, which: number): void {
+  const video = pickPlaced(run, which, ({ asked }) => asked.modality === 'video')
   // Its process may be killed meanwhile.
-  pick(videos, which)
-    ?.delete()
-    .catch((error: unknown) => simulation.dispatch.defects.push(error))
-  await simulation.turns.rest()
+  video?.delete().catch((error: unknown) => run.simulation.dispatch.defects.push(error))
 }
 
-async function lookOverdue({ simulation, requests }: ScheduleRun, which: number): Promise<void> {
-  const request = pick(
-    requests.filter(({ placed, web }) => placed && web.process.alive),
-    which,
-  )
-  if (request) void request.web.replies.endLost(request.callId, true)
-  await simulation.turns.rest()
+function lookOverdue(run: ScheduleRun, which: number): void {
+  const request = pickPlaced(run, which)
+  void request?.web.replies.endLost(request.callId, true)
 }
 
 async function die(
@@ -197,10 +196,9 @@ async function die(
   else await simulation.addWorker()
 }
 
-async function reconcile(simulation: Simulation, which: number): Promise<void> {
+function reconcile(simulation: Simulation, which: number): void {
   const worker = pick(simulation.liveWorkers(), which)
   if (worker) simulation.reconcile(worker)
-  await simulation.turns.rest()
 }
 
 function cutWire(simulation: Simulation, which: number): void {
@@ -245,11 +243,13 @@ async function heal(run: ScheduleRun): Promise<void> {
     for (const { id, holder } of simulation.dispatch.active()) if (!holder?.alive) simulation.dispatch.lapse(id)
     for (let effects = 0; effects === 0 || (effects < MAX_EFFECTS && simulation.turns.waiting().length > 0); effects++)
       await simulation.turns.releaseAll()
-    await deliver(simulation, 1000, round)
+    deliver(simulation, 1000, round)
+    await simulation.turns.rest()
     const isQuiet = simulation.turns.waiting().length === 0 && simulation.dispatch.ready().length === 0
     if (isQuiet && (await countOpen(db, ids)) === 0) break
     if (round % 3 === 2) await simulation.pass(ids, RUNNING_LEASE_SECONDS, round % 6 === 5)
-    if (round % 3 === 2) await reconcile(simulation, round)
+    if (round % 3 === 2) reconcile(simulation, round)
+    await simulation.turns.rest()
     if (round > MAX_ROUNDS)
       throw new Error(
         `not live: ${await countOpen(db, ids)} calls are open after ${round} rounds; ` +

@@ -12,6 +12,11 @@ export type Limits = { period: Period; credits: number[]; member: number | null 
 /** The tokens a minute of an account and of its first key; null: any number. */
 export type TokenLimits = { account: number | null; key: number | null }
 
+/** What an account may use, and the group that it is in. */
+type AccountRules = { limits: Limits | null; tokens: TokenLimits; group: string | null }
+
+export const NO_LIMITS: AccountRules = { limits: null, tokens: { account: null, key: null }, group: null }
+
 /** An account with two keys, and the group that it is in. */
 export type Account = {
   id: AccountId
@@ -29,7 +34,7 @@ export type Account = {
 export async function openAccount(
   db: Db,
   amounts: readonly number[],
-  { limits, tokens, group }: { limits: Limits | null; tokens: TokenLimits; group: string | null },
+  { limits, tokens, group }: AccountRules,
 ): Promise<Account> {
   const id = newId('account')
   const userId = newId('user')

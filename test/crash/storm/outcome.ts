@@ -1,36 +1,19 @@
 import { expect } from 'chai'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
-import type { Sandbox } from '../../../sandbox/server.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { get } from '../../../scripts/harness/http.ts'
-import type { Installation } from '../../../scripts/harness/installation.ts'
 import { until } from '../../../scripts/harness/until.ts'
+import type { Installed } from '../../support/installed.ts'
 import type { Sent } from './requests.ts'
 
 /** How many answers are fetched again: one account may fetch 600 a minute (docs/api/limits.md). */
 const FETCHED_AGAIN = 250
 
-/**
- * How often the upstream billed each request. One report is read for all, unless it lacks some: the sandbox looks
- * through everything for each prompt that it is asked about.
- */
-function billsOf(sandbox: Sandbox, sent: readonly Sent[]): (prompt: string) => number {
-  const { total, entries } = sandbox.billed('storm ')
-  if (entries.length < total) return (prompt) => sandbox.billed(prompt).total
-  const bills = new Map(sent.map(({ prompt }) => [prompt, 0]))
-  for (const entry of entries) {
-    // Words that steer the sandbox follow those that name the request.
-    const prompt = entry.prompt.split(' ', 2).join(' ')
-    bills.set(prompt, (bills.get(prompt) ?? 0) + 1)
-  }
-  return (prompt) => bills.get(prompt)!
-}
-
 type Row = { id: CallId; idempotency_key: string | null; status: string; deleted_at: Date | null }
 
 /** Nothing is kept of a video that was deleted, its file neither once a reconciler has looked. */
-async function checkDeleted(town: Installation, account: TestAccount): Promise<void> {
+async function checkDeleted(town: Installed, account: TestAccount): Promise<void> {
   const deleted = () => town.db('calls as c').where('c.account_id', account.id).whereNotNull('c.deleted_at')
   const kept = await deleted().join('call_results as r', 'r.call_id', 'c.id').select('c.id')
   expect(kept, 'results of deleted videos').to.deep.equal([])
@@ -44,10 +27,9 @@ async function checkDeleted(town: Installation, account: TestAccount): Promise<v
  * of a form is left.
  */
 export async function checkOutcome(
-  town: Installation,
+  town: Installed,
   url: string,
   account: TestAccount,
-  sandbox: Sandbox,
   sent: readonly Sent[],
 ): Promise<void> {
   const rows = await town
@@ -58,23 +40,16 @@ export async function checkOutcome(
   const keyed = rows.flatMap(({ idempotency_key }) => idempotency_key ?? [])
   expect(new Set(keyed).size, 'one key, one call').to.equal(keyed.length)
   const byKey = new Map(rows.map((row) => [row.idempotency_key, row]))
-  const billedOf = billsOf(sandbox, sent)
   await checkDeleted(town, account)
   await until('the files of forms are removed', async () => (await town.db('uploads').first('call_id')) === undefined)
   let fetched = 0
   for (const { prompt, key, mayBeSent, isNotStored, isDeleted, reply } of sent) {
-    const billed = billedOf(prompt)
+    const billed = town.sandbox.billed(prompt).total
     expect(billed, `${prompt}: billed by the upstream`).to.be.at.most(mayBeSent)
     // A call that was in two workers when they were killed is not given to a third.
     const isGivenUp = reply?.status === 500 && reply.text.includes('Two workers failed while they had this call')
-    if (!isGivenUp)
-      expect(reply?.status, `${prompt}: ${reply?.text}`).to.be.oneOf([
-        200,
-        502,
-        503,
-        529,
-        ...(isNotStored || isDeleted ? [410] : []),
-      ])
+    const statuses = [200, 502, 503, 529, ...(isNotStored || isDeleted ? [410] : [])]
+    if (!isGivenUp) expect(reply?.status, `${prompt}: ${reply?.text}`).to.be.oneOf(statuses)
     const row = byKey.get(key)
     if (reply?.status !== 200 || !row) continue
     if (isDeleted) {

@@ -1,90 +1,86 @@
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { silence } from '../../shared/media-files/fixtures.ts'
 import { PIXEL } from '../../support/pixel.ts'
+import type { Asked } from '../clients.ts'
+import { chat, image, ranking, video } from '../clients.ts'
 
 type Kind = {
-  path: string
-  body: (prompt: string) => object
+  /** The request with this prompt, which names it in the sandbox's bill. */
+  ask: (prompt: string) => Asked
   mayBeSent: number
   isNotStored?: true
   /** It is deleted as soon as its client has an answer: at once, or every other time a moment later. */
   isDeleted?: true
 }
 
-/** What may be sent once alone. */
-const once = (path: string, body: Kind['body'], more: Partial<Kind> = {}): Kind => ({
-  path,
-  body,
-  mayBeSent: 1,
-  ...more,
-})
-
 /** What is sent again when its worker has died. */
-const chat = (path: string, words = '', more: object = {}): Kind => ({
-  path,
-  body: (prompt) => ({
-    model: 'sandbox-chat',
-    max_tokens: 1024,
-    messages: [{ role: 'user', content: `${prompt}${words}` }],
-    ...more,
-  }),
-  mayBeSent: 4,
-})
+const again = (ask: Kind['ask']): Kind => ({ ask, mayBeSent: 4 })
 
-const image = (words: string, more: object = {}): Kind =>
-  once('images/generations', (prompt) => ({ model: 'sandbox-image', prompt: `${prompt}${words}`, ...more }))
-
-const video = (path: string, more: Partial<Kind> = {}): Kind =>
-  once(path, (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 1.5]` }), more)
+/** What may be sent once alone. */
+const once = (ask: Kind['ask'], more: Partial<Kind> = {}): Kind => ({ ask, mayBeSent: 1, ...more })
 
 const SLOW = ' [delay 200]'
 const IN_CHUNKS = ' [chunks 4 20]'
+const LENGTH = ' [duration 1.5]'
 
-/** Request bodies by kind; each prompt names its request in the sandbox's bill. */
+const chats = (path: string, words = '', more: object = {}): Kind =>
+  again((prompt) => ({ ...chat(`${prompt}${words}`, { max_tokens: 1024, ...more }), path }))
+
+/** What is asked for at each path: every kind of call, and each dialect of chats. */
 export const KINDS: readonly Kind[] = [
-  chat('chat/completions'),
-  chat('chat/completions', IN_CHUNKS, { stream: true }),
-  chat('messages', '', { model: 'claude' }),
-  chat('messages', IN_CHUNKS, { stream: true, max_tokens: 128_000 }),
-  ...['generateContent', 'streamGenerateContent?alt=sse'].map((verb) => ({
-    path: `models/sandbox-chat:${verb}`,
-    body: (text: string) => ({ contents: [{ parts: [{ text: `${text}${IN_CHUNKS}` }] }] }),
-    mayBeSent: 4,
+  chats('chat/completions'),
+  chats('chat/completions', IN_CHUNKS, { stream: true }),
+  chats('messages', '', { model: 'claude' }),
+  chats('messages', IN_CHUNKS, { stream: true, max_tokens: 128_000 }),
+  ...['generateContent', 'streamGenerateContent?alt=sse'].map((verb) =>
+    again((text) => ({
+      path: `/v1beta/models/sandbox-chat:${verb}`,
+      body: { contents: [{ parts: [{ text: `${text}${IN_CHUNKS}` }] }] },
+    })),
+  ),
+  once(image),
+  once((prompt) => image(`${prompt} [pictures 2]`, { n: 3 })),
+  chats('chat/completions', SLOW),
+  once((prompt) => video(`${prompt}${LENGTH}`)),
+  once((prompt) => ({ ...video(`${prompt}${LENGTH}`), path: 'videos' }), { isDeleted: true }),
+  once(
+    (text) => ({
+      path: 'embeddings',
+      body: { model: 'sandbox-embedding', input: `${text}${SLOW}`, encoding_format: 'base64' },
+    }),
+    { isNotStored: true },
+  ),
+  once((text) => ({ path: 'moderations', body: { input: `${text}${SLOW}` } })),
+  once((query) => ranking(`${query}${SLOW}`)),
+  once(
+    (text) => ({
+      path: 'audio/speech',
+      body: { model: 'sandbox-speech', voice: 'alloy', input: `${text}${IN_CHUNKS}` },
+    }),
+    { isNotStored: true },
+  ),
+  once((prompt) => ({
+    path: 'audio/transcriptions',
+    body: formOf({ model: 'sandbox-transcription', prompt: `${prompt}${SLOW}` }, 'file', silence(1), ['speech.wav']),
   })),
-  image(''),
-  image(' [pictures 2]', { n: 3 }),
-  chat('chat/completions', SLOW),
-  video('videos/generations'),
-  video('videos', { isDeleted: true }),
-  once('embeddings', (input) => ({ model: 'sandbox-embedding', input: `${input}${SLOW}`, encoding_format: 'base64' }), {
-    isNotStored: true,
-  }),
-  once('moderations', (input) => ({ input: `${input}${SLOW}` })),
-  once('rerank', (query) => ({ model: 'sandbox-rerank', query: `${query}${SLOW}`, documents: ['a', 'b'] })),
-  once('audio/speech', (input) => ({ model: 'sandbox-speech', voice: 'alloy', input: `${input}${IN_CHUNKS}` }), {
-    isNotStored: true,
-  }),
-  once('audio/transcriptions', (prompt) => soundForm(`${prompt}${SLOW}`)),
-  once('images/edits', (prompt) => picturesForm(`${prompt}${SLOW}`)),
+  once((prompt) => ({
+    path: 'images/edits',
+    body: formOf({ model: 'sandbox-image', prompt: `${prompt}${SLOW}`, n: '2' }, 'image[]', PICTURE, [
+      'a.png',
+      'b.png',
+    ]),
+  })),
 ]
 
-const SOUND = new Uint8Array(silence(1))
+const PICTURE = Buffer.from(PIXEL, 'base64')
 
-function soundForm(prompt: string): FormData {
+/** A form of texts and of files with these names, all of the same bytes. */
+function formOf(texts: Record<string, string>, field: string, bytes: Uint8Array, files: readonly string[]): FormData {
   const form = new FormData()
-  form.append('model', 'sandbox-transcription')
-  form.append('prompt', prompt)
-  form.append('file', new Blob([SOUND]), 'speech.wav')
-  return form
-}
-
-/** Several pictures to be edited into several. */
-function picturesForm(prompt: string): FormData {
-  const form = new FormData()
-  for (const [name, value] of Object.entries({ model: 'sandbox-image', prompt, n: '2' })) form.append(name, value)
-  for (const name of ['a.png', 'b.png']) form.append('image[]', new Blob([Buffer.from(PIXEL, 'base64')]), name)
+  for (const [name, text] of Object.entries(texts)) form.append(name, text)
+  for (const name of files) form.append(field, new Blob([new Uint8Array(bytes)]), name)
   return form
 }
 
 /** A request, and its answer once there is one. */
-export type Sent = Kind & { prompt: string; key: string; sends: object; reply: Reply | null }
+export type Sent = Kind & { prompt: string; key: string; asked: Asked; reply: Reply | null }
