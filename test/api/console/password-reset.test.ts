@@ -6,6 +6,8 @@ import { useMailing } from './support/mailing.ts'
 
 describe('a forgotten password', () => {
   const mailing = useMailing()
+  const logInStatus = async (email: string, password: string): Promise<number> =>
+    (await mailing.web.post('/api/auth/login', { email, password })).status
 
   describe('forgot', () => {
     it('answers every address alike, writes the same row, and mails only those with an account', async () => {
@@ -34,12 +36,9 @@ describe('a forgotten password', () => {
       const { status, json } = await mailing.reset(token, 'another horse 2')
       expect([status, json.ok, typeof json.message]).to.deep.equal([200, true, 'string'])
       expect([(await mailing.me(person.token)).status, (await mailing.me(other)).status]).to.deep.equal([401, 401])
-      expect((await mailing.web.post('/api/auth/login', { email: person.email, password: PASSWORD })).status).to.equal(
-        401,
-      )
-      expect(
-        (await mailing.web.post('/api/auth/login', { email: person.email, password: 'another horse 2' })).status,
-      ).to.equal(200)
+      const passwords = [PASSWORD, 'another horse 2']
+      const statuses = passwords.map((password) => logInStatus(person.email, password))
+      expect(await Promise.all(statuses)).to.deep.equal([401, 200])
     })
 
     it('lets its owner log in from where they are, whatever others guess', async () => {
@@ -65,15 +64,9 @@ describe('a forgotten password', () => {
       expect(30 * 60, 'as long as it lasts').to.be.within(least, most)
       for (const none of ['a'.repeat(43), 'x', undefined, 5])
         expect((await mailing.reset(none, 'weak')).json.error).to.equal('invalid_token')
-      for (const [password, error] of [
-        ['abcdef1', 'password_too_short'],
-        [`${'a'.repeat(72)}1`, 'password_too_long'],
-        [undefined, 'password_too_short'],
-        ['12345678', 'password_needs_letter_and_digit'],
-      ]) {
-        const { status, json } = await mailing.reset(token, password)
-        expect([status, json.error]).to.deep.equal([400, error])
-      }
+      // Every rule is tested by test/shared/identity/passwords.test.ts.
+      for (const weak of ['abcdef1', undefined])
+        expect((await mailing.reset(token, weak)).json.error).to.equal('password_too_short')
       expect((await mailing.reset(token, 'abcdefg1')).status).to.equal(200)
       const { status, json } = await mailing.reset(token, 'another horse 3')
       expect([status, json.error]).to.deep.equal([400, 'invalid_token'])
@@ -89,15 +82,8 @@ describe('a forgotten password', () => {
 
     it('does not accept a link that was requested before the password was changed', async () => {
       const { person, token } = await mailing.aForgetfulPerson()
-      expect(
-        (
-          await mailing.web.post(
-            '/api/auth/password',
-            { currentPassword: PASSWORD, password: 'another horse 2' },
-            person.token,
-          )
-        ).status,
-      ).to.equal(200)
+      const change = { currentPassword: PASSWORD, password: 'another horse 2' }
+      expect((await mailing.web.post('/api/auth/password', change, person.token)).status).to.equal(200)
       expect((await mailing.reset(token, 'another horse 3')).json.error).to.equal('invalid_token')
     })
 
@@ -109,10 +95,7 @@ describe('a forgotten password', () => {
       const won = replies.flatMap(({ status }, index) => (status === 200 ? [index] : []))
       expect(won).to.have.length(1)
       expect(replies.filter(({ json }) => json.error === 'invalid_token')).to.have.length(7)
-      expect(
-        (await mailing.web.post('/api/auth/login', { email: person.email, password: `another horse ${won[0]}` }))
-          .status,
-      ).to.equal(200)
+      expect(await logInStatus(person.email, `another horse ${won[0]}`)).to.equal(200)
     })
   })
 

@@ -2,12 +2,13 @@ import { startProvider } from '../../../../scripts/services/provider.ts'
 import type { LocalProvider } from '../../../../scripts/services/provider.ts'
 import type { Settings, TestWeb } from '../../../../scripts/harness/harness.ts'
 import { startTestWeb } from '../../../../scripts/harness/harness.ts'
+import { proveAddress } from '../../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 import { send } from '../../../../scripts/harness/http.ts'
 import type { LinkKind } from '../../../../src/shared/identity/one-time-tokens.ts'
 import { createTokenMint, issueToken } from '../../../../src/shared/identity/one-time-tokens.ts'
 import type { MailId, UserId } from '../../../../src/shared/platform/ids.ts'
-import { aPerson, consoleConfig, startConsole } from '../../../support/console.ts'
+import { aUser, consoleConfig, startConsole } from '../../../support/console.ts'
 import type { Person, TestConsole } from '../../../support/console.ts'
 import { aBrowser, providerSettings, startGitHub } from './provider.ts'
 
@@ -61,11 +62,11 @@ export function atProviders() {
   const newBrowser = (at = web) => aBrowser(at.url)
   const identitiesOf = async (email: string) =>
     web.db('identities').whereIn('user_id', web.db('users').where({ email }).select('id')).pluck<string[]>('subject')
-  const verified = async (person: Person): Promise<Person> => {
-    await web.db('users').where({ email: person.email }).update({ email_verified_at: web.db.fn.now() })
+  const someone = async (): Promise<Person> => {
+    const person = await aUser(web)
+    await proveAddress(web.db, person)
     return person
   }
-  const someone = async () => verified(await aPerson(web))
   const asker = (token: string) => (method: string, path: string, body?: unknown) =>
     send(method, `${web.url}${path}`, { key: token, body })
   /** The token of the newest mail of a kind; that of a user's link is made good, as when the mail is sent. */
