@@ -24,16 +24,8 @@ describe('/api/auth', () => {
       expect(status).to.equal(200)
       expect(json).to.have.all.keys('ok', 'token', 'user')
       expect(json.token).to.match(/^[\w-]{43}$/)
-      expect(json.user).to.have.all.keys(
-        'id',
-        'email',
-        'displayName',
-        'avatarUrl',
-        'language',
-        'credits',
-        'emailVerified',
-        'createdAt',
-      )
+      const fields = 'id email displayName avatarUrl language credits emailVerified createdAt'
+      expect(json.user).to.have.all.keys(fields.split(' '))
       expect(json.user).to.include({ email, displayName: 'Ada', avatarUrl: '', credits: 250, emailVerified: false })
       expect(json.user.createdAt).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
       expect(headers.get('cache-control')).to.equal('no-store')
@@ -98,15 +90,11 @@ describe('/api/auth', () => {
 
     it('answers an unknown address and a wrong password with the same bytes', async () => {
       const { email } = await aPerson(web)
-      const [wrong, unknown, malformed] = [
-        await login(email, 'wrong horse 1'),
-        await login(anEmail(), PASSWORD),
-        await login('no address', PASSWORD),
-      ]
+      const [wrong, unknown] = [await login(email, 'wrong horse 1'), await login(anEmail(), PASSWORD)]
       expect(wrong.status).to.equal(401)
       expect(wrong.json).to.include({ ok: false, error: 'invalid_credentials' })
       expect(unknown.text).to.equal(wrong.text)
-      expect(malformed.text).to.equal(wrong.text)
+      expect((await login('no address', PASSWORD)).text).to.equal(wrong.text)
       const headers = (reply: typeof wrong) => [...reply.headers.keys()].toSorted()
       expect(headers(unknown)).to.deep.equal(headers(wrong))
     })
@@ -147,11 +135,8 @@ describe('/api/auth', () => {
       const { token, email } = await aVisitor(web)
       const patch = (body: unknown) => send('PATCH', `${web.url}/api/auth/me`, { key: token, body })
       const avatarUrl = 'https://example.com/a.png'
-      expect((await patch({ displayName: 'Ada', avatarUrl })).json.user).to.include({
-        displayName: 'Ada',
-        avatarUrl,
-        email,
-      })
+      const { user } = (await patch({ displayName: 'Ada', avatarUrl })).json
+      expect(user).to.include({ displayName: 'Ada', avatarUrl, email })
       expect((await patch({ displayName: 'Grace' })).json.user).to.include({ displayName: 'Grace', avatarUrl })
       expect((await patch({ avatarUrl: '' })).json.user).to.include({ displayName: 'Grace', avatarUrl: '' })
       expect((await patch({ email: 'other@example.com', credits: 9, emailVerified: true })).json.user).to.include({
@@ -164,10 +149,7 @@ describe('/api/auth', () => {
     it('stores the language of mails, at first of Accept-Language; a requested mail keeps its own', async () => {
       const email = anEmail()
       const headers = { 'accept-language': 'fr;q=0.3, zh-TW' }
-      const { json } = await send('POST', `${web.url}/api/auth/register`, {
-        body: { email, password: PASSWORD },
-        headers,
-      })
+      const { json } = await web.post('/api/auth/register', { email, password: PASSWORD }, undefined, headers)
       expect(json.user.language).to.equal('zh-CN')
       const patch = (language: unknown) =>
         send('PATCH', `${web.url}/api/auth/me`, { key: json.token, body: { language } })

@@ -65,9 +65,8 @@ describe('organisations', () => {
       expect(await seen(one)).to.deep.equal([first.id])
       expect(await seen(organisation.owner)).to.deep.equal([third.id, second.id, first.id])
       expect(first.memberId).to.equal(one.userId)
-      expect((await api('GET', '/api/members', one.token)).json.data.map(({ id }: { id: string }) => id)).to.deep.equal(
-        [one.userId],
-      )
+      const { data } = (await api('GET', '/api/members', one.token)).json
+      expect(data.map(({ id }: { id: string }) => id)).to.deep.equal([one.userId])
       for (const [method, path] of [
         ['PATCH', `/api/keys/${second.id}`],
         ['POST', `/api/keys/${second.id}/rotate`],

@@ -11,7 +11,7 @@ import type { UserId } from '../../../src/shared/platform/ids.ts'
 import { PASSWORD, aPerson, aUser, aVisitor, anAsker, useConsole } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
 import { useSecondWeb } from '../../support/gateway.ts'
-import { addApp, changesMailedTo, cookieOf } from './support/app.ts'
+import { addApp, aged, changesMailedTo, cookieOf } from './support/app.ts'
 
 const SETTINGS = { TRUST_PROXY: '1', LOGIN_RATE_LIMIT: '1000' }
 
@@ -19,12 +19,6 @@ const shown = ({ status, json }: Reply) => [status, json.error ?? null]
 const NO_TICKET = [401, 'invalid_ticket']
 const UNPROVED = [403, 'proof_required']
 const WRONG = [401, 'invalid_credentials']
-
-/** A session whose login is longer ago than a proof holds. */
-const aged = ({ db }: Pick<TestConsole, 'db'>) => ({
-  created_at: db.raw(`now() - interval '16 minutes'`),
-  expires_at: db.raw(`now() + interval '1 hour'`),
-})
 
 let networks = 0
 const elsewhere = () => ({ 'x-forwarded-for': `10.77.${networks >> 8}.${++networks & 255}` })

@@ -17,11 +17,8 @@ describe('what an operator changes of an account', () => {
     it('sets limits, keeps those that are not named, lifts those that are null', async () => {
       const { id } = await aVisitor(web)
       const set = await limit(id, { rateLimit: 600, tokensPerMinute: 1_000_000 })
-      expect(set.json.account.limits).to.deep.equal({
-        rateLimit: 600,
-        maxOutstanding: null,
-        tokensPerMinute: 1_000_000,
-      })
+      const due = { rateLimit: 600, maxOutstanding: null, tokensPerMinute: 1_000_000 }
+      expect(set.json.account.limits).to.deep.equal(due)
       await limit(id, { maxOutstanding: 5, tokensPerMinute: null })
       const { limits } = (await limit(id, {})).json.account
       expect(limits).to.deep.equal({ rateLimit: 600, maxOutstanding: 5, tokensPerMinute: null })
@@ -44,11 +41,8 @@ describe('what an operator changes of an account', () => {
     it('bounds the rate limit of keys, which owners, too, may set as high as that of their account', async () => {
       const { id, token } = await aVisitor(web)
       const asOwner = (body: object) => web.post('/api/keys', { name: 'mine', ...body }, token)
-      const refused = await asOwner({ rateLimit: 100 })
-      expect([refused.status, refused.json.message]).to.deep.equal([
-        400,
-        'rateLimit must be at most that of the account, 60.',
-      ])
+      const { message } = (await asOwner({ rateLimit: 100 })).json
+      expect(message).to.equal('rateLimit must be at most that of the account, 60.')
       await limit(id, { rateLimit: 200 })
       const made = await asOwner({ rateLimit: 200, tokensPerMinute: 5000 })
       expect(made.json.key).to.include({ rateLimit: 200, tokensPerMinute: 5000 })
@@ -77,26 +71,16 @@ describe('what an operator changes of an account', () => {
       const groups = { partner: { priceBasisPoints: 8000, models: ['sandbox-chat'] } }
       const body = { catalogue: { ...catalogue, groups }, expect: version }
       const applied = await web.post(CATALOGUE, body, operator.token)
-      expect(applied.json.changes).to.deep.equal([
-        {
-          part: 'group',
-          name: 'partner',
-          change: 'added',
-          fields: [{ path: '', before: null, after: groups.partner }],
-        },
-      ])
+      const fields = [{ path: '', before: null, after: groups.partner }]
+      expect(applied.json.changes).to.deep.equal([{ part: 'group', name: 'partner', change: 'added', fields }])
     })
 
     const put = (group: unknown, of: Person = customer, by: Person = operator): Promise<Reply> =>
       send('PUT', `${web.url}/api/operator/accounts/${of.id}/group`, { key: by.token, body: { group } })
 
     it('is refused where there is no such group or account, to customers, and of their own account', async () => {
-      const unknown = await put('nope')
-      expect([unknown.status, unknown.json.error, unknown.json.message]).to.deep.equal([
-        400,
-        'invalid_request',
-        'group must be one of the catalogue.',
-      ])
+      const { error, message } = (await put('nope')).json
+      expect([error, message]).to.deep.equal(['invalid_request', 'group must be one of the catalogue.'])
       expect((await put(5)).status).to.equal(400)
       expect((await put('partner', { ...customer, id: 'acc_00000000000000000000000000000000' })).status).to.equal(404)
       expect((await put('partner', customer, customer)).status).to.equal(403)

@@ -25,6 +25,12 @@ export const changesMailedTo =
     return (await mails).map((mail: { details: { change: string } }) => mail.details.change)
   }
 
+/** A session whose login is longer ago than a proof holds. */
+export const aged = ({ db }: Pick<TestConsole, 'db'>) => ({
+  created_at: db.raw(`now() - interval '16 minutes'`),
+  expires_at: db.raw(`now() + interval '1 hour'`),
+})
+
 type Ask = (method: string, path: string, body?: unknown) => Promise<Reply>
 
 /** Adds an authenticator app: its codes, and the recovery codes. The code of this step is spent. */
