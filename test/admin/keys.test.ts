@@ -93,16 +93,9 @@ describe('the commands of limits, keys and groups', () => {
       expect(json.keys).to.deep.equal([key])
       expect(text).to.match(/rate 5 .*budget 0 of 500 credits \(month\)/)
       const lifted = await keyOf('set', [id], { models: 'none', budget: 'none', rate: 'none' })
-      expect([lifted.models, lifted.budget, lifted.rateLimit, lifted.maxOutstanding]).to.deep.equal([
-        null,
-        null,
-        null,
-        2,
-      ])
-      expect((await listActions(db, { accountId: account.id }, 5)).map(({ action }) => action)).to.deep.equal([
-        'key_limited',
-        'key_limited',
-      ])
+      expect(lifted).to.deep.include({ models: null, budget: null, rateLimit: null, maxOutstanding: 2 })
+      const actions = await listActions(db, { accountId: account.id }, 5)
+      expect(actions.map(({ action }) => action)).to.deep.equal(['key_limited', 'key_limited'])
     })
 
     it('rotate with a grace, which its owner is told by mail, and revoke', async () => {

@@ -114,7 +114,7 @@ describe('debt', () => {
   })
 
   it('is neither lost nor repaid twice when calls end and grants arrive at the same moment', async function () {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 4; round++) {
       const account = await anAccount(db, 100)
       const processes = Array.from({ length: 3 }, () => verbs(db))
       const ids = await Promise.all(Array.from({ length: 20 }, () => opened(processes[0]!, account, 5)))
