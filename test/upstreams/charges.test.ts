@@ -232,7 +232,7 @@ type Ask = (request: unknown, context: UpstreamContext, take: () => Promise<void
 describe('the charge of any call that is not a chat', () => {
   const world = useWorld()
 
-  /** The fields of what an upstream was sent, but for what has no price: a form, an object, or what is in its `input`. */
+  /** What has a price of the fields that an upstream was sent: of a form, an object, or what is in its `input`. */
   function sentOf(prompt: string): Fields {
     const [line, ...more] = world.sandbox.journal(prompt).filter(({ method }) => method === 'POST')
     expect(more, 'sent once').to.deep.equal([])

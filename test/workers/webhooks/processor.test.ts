@@ -195,7 +195,8 @@ describe('the webhook worker', () => {
     const REFUSED = (
       'https://127.0.0.1:PORT/ https://2130706433:PORT/ https://[::ffff:127.0.0.1]:PORT/ https://sub.localhost:PORT/ ' +
       'https://10.0.0.1/ https://169.254.169.254/latest/meta-data/ https://[fd00::1]/ ' +
-      'https://user:pass@receiver.example/ https://receiver.example:22/ http://receiver.example/ ftp://receiver.example/'
+      'https://user:pass@receiver.example/ https://receiver.example:22/ http://receiver.example/ ' +
+      'ftp://receiver.example/'
     ).split(' ')
 
     it('connects to no address that is not public, however it came into the row', async () => {
