@@ -7,12 +7,11 @@ import { afterFile } from '../../scripts/harness/after-file.ts'
 import { countsOf, prompted } from '../../scripts/harness/calling.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
 import { root } from '../../scripts/folders.ts'
-import { programOf } from '../support/clients.ts'
+import { programOf, turnOf } from '../support/clients.ts'
 import { useGateway, useScripted } from '../support/gateway.ts'
 import { streamOf } from '../upstreams/recorded/answers.ts'
 import type { Script } from '../upstreams/support/scripted.ts'
 import { streaming } from '../upstreams/support/scripted.ts'
-import { runClaude, runLines } from './support/claude-code.ts'
 
 type Fields = Record<string, unknown>
 
@@ -88,6 +87,20 @@ describe('Claude Code', () => {
     cli = programOf(this, 'claude-code')
   })
 
+  /** Runs `claude -p` to its end. `result` is what it tells its user. */
+  async function runClaude(key: string, model: string, prompt: string, { tools = [] as string[], work = '' } = {}) {
+    const args = ['-p', prompt, '--model', model, '--output-format', 'json']
+    if (tools.length > 0) args.push('--allowedTools', ...tools)
+    const settings = { ANTHROPIC_AUTH_TOKEN: key, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' }
+    const { stdout, stderr, exitCode } = await turnOf([process.execPath, cli, ...args], {
+      env: { ANTHROPIC_BASE_URL: gateway.url, ...settings },
+      ...(work !== '' && { work }),
+    })
+    if (typeof exitCode !== 'number' || stdout === '') throw new Error(`claude: ${String(exitCode)} ${stdout}${stderr}`)
+    const told = JSON.parse(stdout) as { is_error: boolean; result: string; num_turns: number }
+    return { isError: told.is_error, result: told.result, turns: told.num_turns, exitCode }
+  }
+
   for (const protocol of ['anthropic', 'openai'] as const) {
     const model = `claude-${protocol}`
 
@@ -98,7 +111,7 @@ describe('Claude Code', () => {
       const [path, word] = [join(folder, 'note.txt'), randomUUID()]
       writeFileSync(path, `The word is ${word}.\n`)
       const prompt = scripted.prompt(reading(protocol, path, word))
-      const told = await runClaude({ cli, ...gateway, ...account, model, prompt, tools: ['Read'], folder })
+      const told = await runClaude(account.key, model, prompt, { tools: ['Read'], work: folder })
       expect(told).to.deep.equal({ isError: false, result: `It says ${word}.`, turns: 2, exitCode: 0 })
       expect(await countsOf(gateway.db, account)).to.include({ calls: 2, charged: 2 })
       expect(await balanceOf(gateway.db, account.id)).to.be.below(10_000)
@@ -110,8 +123,10 @@ describe('Claude Code', () => {
     const [, lines] = /^```sh\n(.*?)^```$/ms.exec(page)!
     expect(lines).to.include('http://localhost:3000')
     const account = await gateway.account(10_000)
-    const printed = await runLines(cli, lines!.replace('http://localhost:3000', gateway.url), account.key)
-    expect(printed).to.equal('Good morning\n')
+    const claude = `#!/bin/sh\nexec "${process.execPath}" "${cli}" "$@"\n`
+    const asked = lines!.replace('http://localhost:3000', gateway.url)
+    const { stdout } = await turnOf(['sh', '-ec', asked], { env: { KEY: account.key }, home: { claude } })
+    expect(stdout).to.equal('Good morning\n')
     expect(await countsOf(gateway.db, account)).to.include({ calls: 1, charged: 1 })
   })
 
@@ -126,7 +141,7 @@ describe('Claude Code', () => {
       const error = { type: 'error', error: { type: 'invalid_request_error', message } }
       response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(error))
     })
-    const told = await runClaude({ cli, ...gateway, ...account, model: 'claude-anthropic', prompt })
+    const told = await runClaude(account.key, 'claude-anthropic', prompt)
     expect(told).to.include({ isError: false, result: 'Good morning' })
     expect(betas).to.have.lengthOf(2)
     expect(betas[0]).to.include('context-management')
@@ -135,7 +150,7 @@ describe('Claude Code', () => {
 
   it('is told of an empty balance at its first request, and sends no second one', async () => {
     const account = await gateway.account()
-    const told = await runClaude({ cli, ...gateway, ...account, model: 'claude-anthropic', prompt: prompted() })
+    const told = await runClaude(account.key, 'claude-anthropic', prompted())
     expect([told.isError, told.exitCode]).to.deep.equal([true, 1])
     expect(told.result).to.match(/402 This call reserves \d+ credits/)
     expect(await countsOf(gateway.db, account)).to.include({ calls: 1, charged: 0 })
@@ -148,7 +163,7 @@ describe('Claude Code', () => {
       limits.push((JSON.parse(body) as Fields).max_tokens)
       saying('anthropic', 'Good morning')(request, response, body)
     })
-    const told = await runClaude({ cli, ...gateway, ...account, model: 'claude-anthropic', prompt })
+    const told = await runClaude(account.key, 'claude-anthropic', prompt)
     expect(told).to.include({ isError: false, result: 'Good morning' })
     expect(limits).to.have.lengthOf(1)
     expect(limits[0]).to.be.within(4096, 31_999)
