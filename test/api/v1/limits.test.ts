@@ -120,15 +120,6 @@ describe('the limits of the gateway', () => {
       expect((await here()).startsWith('5,')).to.equal(true)
     })
 
-    it('hold a key with a higher limit to that of its account', async () => {
-      await limit({ rateLimit: 100 })
-      await changeKey(gateway.db, account.keyId, { rateLimit: 50 })
-      expect(await here()).to.equal('50,49')
-      await limit({ rateLimit: 2 })
-      expect(await there()).to.equal('2,0')
-      expect((await counted()).status).to.equal(429)
-    })
-
     it('take the place of the usual number of open calls, on every process at once', async () => {
       await limit({ maxOutstanding: 4, rateLimit: 100 })
       const opened = async (web: TestWeb) => (await image(web, account, prompted(), {}, ASYNC)).status
