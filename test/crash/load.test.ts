@@ -44,7 +44,7 @@ describe('a gateway under load', function () {
     const idle = await measure()
     // What a call takes of this machine decides how long the flood's take: it must neither be over before the other
     // account is measured beside it, nor keep a slow machine busy.
-    const delay = Math.min(3500, Math.max(700, Math.round(20 * (idle - BESIDE_MS))))
+    const delay = Math.min(3500, Math.max(1000, Math.round(40 * (idle - BESIDE_MS))))
     // Half of it to one and a half: those that begin together end one after the other, not all at once.
     const delayOf = (nth: number): number => Math.round(delay * (0.5 + (nth % CONCURRENCY) / CONCURRENCY))
     const sent = Array.from({ length: FLOOD }, (_one, nth) =>
