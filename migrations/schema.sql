@@ -1186,6 +1186,9 @@ CREATE FUNCTION accepted_at(id uuid) RETURNS timestamptz;
 -- CONSTRAINT accounts_watch_only_what_is_set CHECK ((((low_balance_below IS NOT NULL) OR (low_balance_state = 'armed'::text)) AND ((top_up_below IS NOT NULL) OR (top_up_state = 'armed'::text))))
 CREATE FUNCTION accounts_rules(kind text, name text, status text, outstanding_calls integer, deleted_at timestamptz, emptied_at timestamptz, low_balance_below bigint, low_balance_state text, top_up_below bigint, top_up_state text, top_up_for bigint, group_name text, rate_limit integer, max_outstanding integer, tokens_per_minute bigint, token_window_at timestamptz, token_window_used bigint) RETURNS boolean;
 
+-- Begins calls for runs; the rows of those that are theirs.
+CREATE FUNCTION begin_calls(ids uuid[], runs uuid[], lease_seconds integer, flushed boolean, lowest uuid, greatest_id uuid) RETURNS SETOF calls SET plan_cache_mode=force_generic_plan;
+
 -- Whether a charge is within a budget, of which so much is used.
 CREATE FUNCTION budget_allows(budget bigint, used bigint, charge bigint) RETURNS boolean;
 
@@ -1220,7 +1223,7 @@ CREATE FUNCTION calls_usage(since timestamptz, upto timestamptz) RETURNS SETOF u
 -- Refuses ledger entries that do not match their call, or name a grant of another account.
 CREATE FUNCTION check_ledger() RETURNS trigger;
 
--- Refuses a payment whose grants or reversals are not what it says.
+-- Refuses a payment whose grants or reversals are not what it states.
 CREATE FUNCTION check_payment() RETURNS trigger;
 
 -- Takes over the call that a request is a retry of, for the web process that will answer it; null without one.

@@ -15,7 +15,7 @@ BEGIN
       THEN 'reversals' END AS broken INTO found
   FROM payments p WHERE p.id = ANY (touched) ORDER BY broken NULLS LAST LIMIT 1;
   IF found.broken IS NOT NULL THEN
-    RAISE EXCEPTION 'the % of payment % are not what it says', found.broken, found.id
+    RAISE EXCEPTION 'the % of payment % are not what it states', found.broken, found.id
       USING ERRCODE = 'check_violation', CONSTRAINT = 'payments_match_grants';
   END IF;
   RETURN NULL;
@@ -36,4 +36,4 @@ CREATE CONSTRAINT TRIGGER grants_are_missed_by_payments AFTER DELETE ON grants
 CREATE CONSTRAINT TRIGGER payment_reversals_match_payments AFTER INSERT ON payment_reversals
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_payment();
 COMMENT ON FUNCTION check_payment
-  IS 'Refuses a payment whose grants or reversals are not what it says.';
+  IS 'Refuses a payment whose grants or reversals are not what it states.';

@@ -95,7 +95,7 @@ BEGIN
       SELECT array_agg(e.grant_id ORDER BY e.seq DESC) AS grants_of, array_agg(-e.amount ORDER BY e.seq DESC) AS amounts
       FROM ledger_entries e WHERE e.call_id = x.id AND e.kind = 'charge' AND e.id BETWEEN entries_from AND soon
     ) charge
-    -- Calls that collect have their turn before calls that give back: so no call goes uncollected beside a balance that
+    -- Calls that collect have their turn before calls that give back: so no call goes uncollected where the balance
     -- could have paid for it.
     ORDER BY x.account_id, x.due > x.held DESC, x.place
   LOOP

@@ -1,5 +1,5 @@
 -- Adds calls that have ended to usage_hours, in the order of their end, and moves the watermark in the same
--- transaction: each is counted exactly once, whatever dies on the way, and whoever else runs this meanwhile.
+-- transaction: each is counted exactly once, whatever dies on the way, and however many run this at once.
 --
 -- A call that ended before another may be committed after it. Its transaction holds the account's row before it reads
 -- the clock, so it has a transaction id by then: nothing is folded that ended after the oldest transaction with an id

@@ -7,7 +7,7 @@ import { CommandError } from '../command.ts'
 import type { Exact } from './exact.ts'
 import { dividedBy, exactOf, floorOf, times, wholeNumber } from './exact.ts'
 
-/** The balance of a user of litellm, which has no wallet: what is left of their budget, or so many credits each. */
+/** The balance of a user of litellm, which has no wallet: what is left of their budget, or a number of credits each. */
 const REST = 'max_budget - spend'
 
 const rulesSchema = z.strictObject({

@@ -22,7 +22,7 @@ export const takeCredits = endpoint({
   summary: 'Deduct credits',
   description:
     'Takes them from what the account can spend, in burn order. More than that is 409 `credits_spent` with the ' +
-    'number, unless `mayOwe` says that the rest becomes debt.',
+    'number, unless `mayOwe` turns the rest into debt.',
   params: pathId('account', 'The `id` of an account.'),
   body: z
     .object({

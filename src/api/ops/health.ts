@@ -29,7 +29,7 @@ export const readyz = endpoint({
     200: { description: 'Calls can be served.', schema: readiness },
     503: {
       description:
-        '`down` says why: `postgres` or `redis` cannot be reached or takes no writes, the `schema` has not been ' +
+        '`down` is the reason: `postgres` or `redis` cannot be reached or takes no writes, the `schema` has not been ' +
         'migrated or has no `catalogue` yet, or the process is `draining`: it still serves, but will stop soon.',
       schema: readiness,
     },

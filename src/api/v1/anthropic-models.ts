@@ -87,7 +87,7 @@ export function pageForAnthropic(
   { limit = PAGE, after_id: after, before_id: before }: z.output<typeof anthropicPage>,
 ): z.input<typeof anthropicModels> {
   if (after !== undefined && before !== undefined) {
-    throw fieldRefusal('before_id', 'cannot stand beside after_id')
+    throw fieldRefusal('before_id', 'cannot be combined with after_id')
   }
   const begin = after === undefined ? 0 : placeOf(models, 'after_id', after) + 1
   const end = before === undefined ? models.length : placeOf(models, 'before_id', before)

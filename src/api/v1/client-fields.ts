@@ -50,7 +50,8 @@ const dollars = {
   prompt: decimal.meta({ description: 'US dollars an input token.' }),
   completion: decimal.meta({ description: 'US dollars an output token.' }),
   request: decimal.meta({
-    description: 'US dollars a call, beside its tokens; of a video or a ranking the least; of a moderation all of it.',
+    description:
+      'US dollars a call, in addition to its tokens; of a video or a ranking the least; of a moderation all of it.',
   }),
   image: decimal.meta({ description: 'US dollars a picture that is made, at least.' }),
   input_cache_read: decimal.meta({ description: 'US dollars an input token that is read from a cache.' }),
@@ -84,7 +85,7 @@ export const listedModel = model
       .meta({
         description:
           'All but media and moderations: the price in credits. Where the operator has stated what a credit is ' +
-          'worth, every model has its price in US dollars beside it, as exact decimals.',
+          'worth, every model has its price in US dollars next to it, as exact decimals.',
       }),
   })
   .meta({ id: 'ListedModel' })

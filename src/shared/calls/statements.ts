@@ -172,24 +172,10 @@ export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunCall | 
   return begins.map(({ run }) => begun.get(run) ?? null)
 }
 
-/** The run that begins the row. */
-const RUN = '($2::uuid[])[array_position($1::uuid[], id)]'
-
-// Between the first and the last of the ids: so only their months are read (docs/scaling.md#months). As sub-selects: a
-// plan for given bounds seems cheaper than one for any, and the statement would be planned at each use.
 const BEGIN = {
   name: 'begin_calls',
   text: `
-    UPDATE calls SET status = 'running',
-      attempts = attempts + CASE WHEN status = 'queued' OR started_by <> ${RUN} THEN 1 ELSE 0 END,
-      started_at = coalesce(started_at, now()),
-      started_by = ${RUN},
-      lease_until = now() + make_interval(secs => $3)
-    WHERE id = ANY ((SELECT $1::uuid[])::uuid[]) AND id >= (SELECT $5::uuid) AND id <= (SELECT $6::uuid)
-      AND status IN ('queued', 'running')
-      AND (started_by IS NULL OR started_by = ${RUN} OR lease_until < now())
-      AND (SELECT CASE WHEN $4 THEN '' ELSE set_config('synchronous_commit', 'off', true) END) IS NOT NULL
-    RETURNING id, account_id AS "accountId", model, modality, price, credits_precharged AS charged,
+    SELECT id, account_id AS "accountId", model, modality, price, credits_precharged AS charged,
       json_build_object('input', coalesce(estimated_input_tokens, 0), 'output', coalesce(estimated_output_tokens, 0))
         AS estimate,
       cost_micro_usd AS "costMicroUsd", attempts AS attempt, started_at AS "startedAt", started_by AS run, upstream,
@@ -197,7 +183,8 @@ const BEGIN = {
       attempts > 1 OR upstream_ref IS NOT NULL AS resumed,
       deleted_at IS NOT NULL AS "isDeleted",
       (extract(epoch FROM started_at - created_at) * 1000)::bigint AS "waitedMs",
-      (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS "remainingMs"`,
+      (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS "remainingMs"
+    FROM begin_calls($1, $2, $3, $4, $5, $6)`,
 }
 
 /** The tokens of a call that has ended, as its row has them; 0 if there are none. */

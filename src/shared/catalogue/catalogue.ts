@@ -90,7 +90,7 @@ const upstreamSchema = z
   })
   .refine(({ apiKeyEnv, keys }) => apiKeyEnv === undefined || keys === undefined, {
     path: ['keys'],
-    message: 'stands beside "apiKeyEnv": one of them names the keys',
+    message: 'cannot be combined with "apiKeyEnv": one of them names the keys',
   })
   // Its models take pictures as data, unless the entry states that they may be sent addresses.
   .transform((upstream) => (upstream.protocol === 'gemini' ? { fetchImages: true, ...upstream } : upstream))

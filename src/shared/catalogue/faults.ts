@@ -118,7 +118,7 @@ const OWN_VARIABLE = 'is read by Tollgate or what it runs on: its value is no ke
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** The rules of an entry of any shape: what of it is no rule is a fault of its shape. */
+/** The rules of an entry of any shape: a part that is no rule is a fault of its shape. */
 function rulesOf(entry: unknown): RouteRules {
   const { rename, drop, set, allow } = isFields(entry) ? entry : {}
   return {

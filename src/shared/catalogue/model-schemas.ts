@@ -148,7 +148,7 @@ function checkMedia(model: WrittenPrice & { modality: string; durations?: unknow
   if (modality === 'image' && durations !== undefined) fault('durations', 'images have no duration')
   if (credits === undefined && prices === undefined) fault('credits', 'either "credits" or "prices" is required')
   if (credits !== undefined && prices !== undefined)
-    fault('prices', 'stands beside "credits": one of them is the price')
+    fault('prices', 'cannot be combined with "credits": one of them is the price')
   for (const [at, row] of (prices ?? []).entries()) {
     if (!('perSecond' in row) || durations !== undefined) continue
     context.addIssue({ code: 'custom', path: ['prices', at, 'perSecond'], message: 'needs the model\'s "durations"' })

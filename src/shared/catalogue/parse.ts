@@ -158,7 +158,7 @@ export const warningsOf = (content: unknown, secretOf: Config['secretOf']): Faul
 ]
 
 /**
- * Warnings about a catalogue, one sentence each: what of it is not used, because the version is older than the rule
+ * Warnings about a catalogue, one sentence each: which parts are not used, because the version is older than the rule
  * that it breaks; a video costs the same however long it is, so its model should state durations; and an upstream in a
  * private network should state whether it fetches images.
  */

@@ -285,7 +285,7 @@ export const webhookMail = (baseUrl: string, { url, reason }: MailDetails): Mail
     subject: `A ${PRODUCT} webhook was disabled`,
     paragraphs: [
       reason === 'gone'
-        ? `Your webhook ${String(url)} at ${baseUrl} answered 410 Gone, which says that it wants no more events.`
+        ? `Your webhook ${String(url)} at ${baseUrl} answered 410 Gone, which means that it wants no more events.`
         : `No event could be delivered to your webhook ${String(url)} at ${baseUrl} for five days.`,
       'Nothing is sent there any more. What waited is kept for 30 days, and sent when you enable the webhook again.',
     ],

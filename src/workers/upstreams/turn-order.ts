@@ -32,7 +32,7 @@ export function orderedTurns(turns: readonly Turn[]): Turn[] {
   return [...ordered, ...later]
 }
 
-/** A turn whose words begin with who says them; but for an assistant, who would write the name again. */
+/** A turn whose text begins with the name of its speaker; but for an assistant, who would write the name again. */
 function withName({ name, ...turn }: Turn): Turn {
   const [first, ...others] = turn.blocks
   if (name === undefined || turn.role === 'assistant' || !first) return turn

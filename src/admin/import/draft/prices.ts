@@ -14,7 +14,7 @@ const MAX_RATE = 1_000_000_000n
 /** What became of a price. `isRounded`: a rate is no whole number for any number of tokens, and was rounded up. */
 export type Written = { fields: Record<string, unknown>; isRounded: boolean }
 
-/** Rates for so many tokens that they are whole, or else rounded up for as many as possible; null if too large. */
+/** Rates for the number of tokens that makes them whole, else rounded up for the most possible; null if too large. */
 function ratesOf(rates: Record<string, Exact | null>): Written | null {
   const stated = Object.entries(rates).filter((rate): rate is [string, Exact] => rate[1] !== null)
   const at = (tokens: number): [string, Exact][] =>

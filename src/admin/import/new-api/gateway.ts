@@ -1,4 +1,4 @@
-/** new-api: which versions are read, what of it has no counterpart, and what its channels speak. */
+/** new-api: which versions are read, which settings have no counterpart, and what its channels speak. */
 import type { QuotaGateway } from '../one-api/channels.ts'
 import { anthropic, openai, openrouter } from '../one-api/channels.ts'
 

@@ -1,4 +1,4 @@
-/** one-api: which versions are read, what of it has no counterpart, and what its channels speak. */
+/** one-api: which versions are read, which settings have no counterpart, and what its channels speak. */
 import type { QuotaGateway } from './channels.ts'
 import { anthropic, openai, openrouter } from './channels.ts'
 

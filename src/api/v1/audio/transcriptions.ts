@@ -148,7 +148,10 @@ export const transcriptResult = z
       balance: z.int().meta({ description: 'Credits left.' }),
     }),
   })
-  .meta({ id: 'Transcript', description: '`verbose_json` has language, duration, segments and words beside the text.' })
+  .meta({
+    id: 'Transcript',
+    description: '`verbose_json` has language, duration, segments and words in addition to the text.',
+  })
 
 const declared = {
   ...placesCalls,

@@ -31,7 +31,7 @@ export const imageBody = z
     }),
     image_url: optional(imageUrl),
     resolution: optional(resolution).meta({
-      description: 'One that the model offers. It says the same as `size`: both together are refused.',
+      description: 'One that the model offers. It means the same as `size`: both together are refused.',
     }),
     n: optional(count).meta(described.n),
     size: optional(resolution).meta({ description: 'Width and height, one that the model offers, or `auto`.' }),

@@ -72,7 +72,7 @@ function ofForm(body: JsonObject): Parsed {
   const { image = [], mask, ...asked } = parseBody(editBody, body)
   if (asked.image_url === undefined && image.length === 0) throw fieldRefusal('image', 'is required.')
   if (asked.image_url !== undefined && image.length > 0)
-    throw fieldRefusal('image_url', 'stands beside files: send either.')
+    throw fieldRefusal('image_url', 'cannot be combined with files: send one of them.')
   if (asked.image_url !== undefined && mask) throw fieldRefusal('mask', 'needs the picture to edit as a file, image.')
   return {
     ...asked,
@@ -89,7 +89,8 @@ function ofJson(body: JsonObject): Parsed {
   // JSON has no files, and what is asked for is not left out while it is charged.
   if ((body.image ?? null) !== null) throw fieldRefusal('image', 'is a file: send a form, or images as addresses.')
   const { images: listed = [], mask, image_url: one, ...asked } = parseBody(jsonBody, body)
-  if (one !== undefined && listed.length > 0) throw fieldRefusal('image_url', 'stands beside images: send either.')
+  if (one !== undefined && listed.length > 0)
+    throw fieldRefusal('image_url', 'cannot be combined with images: send one of them.')
   const images = one === undefined ? listed.map(({ image_url: url }) => url) : [one]
   if (images.length === 0) throw fieldRefusal('image_url', 'is required.')
   return {

@@ -38,7 +38,7 @@ const notFound = (param: string, id: unknown): ApiError =>
     param,
     message:
       `${String(id).slice(0, 100)} was not found: it is unknown, has expired, or was not to be stored. ` +
-      'Send what was said as items of input, with store: false.',
+      'Send the conversation as items of input, with store: false.',
   })
 
 /**

@@ -131,7 +131,7 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/^is not offered by the model$/, '模型不提供此项'],
   [/^a price of zero needs "free": true$/, '价格为零时须设置 "free": true'],
   [/^either "credits" or "prices" is required$/, '须设置 "credits" 或 "prices"'],
-  [/^stands beside "(.*)": .*$/, '不能与 "$1" 同时设置'],
+  [/^cannot be combined with "(.*)": .*$/, '不能与 "$1" 同时设置'],
   [/^refuses the key \((\d+)\)$/, '拒绝此密钥（$1）'],
   [/^accepts the key$/, '接受此密钥'],
   [/^answers$/, '有响应'],

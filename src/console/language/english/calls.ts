@@ -50,7 +50,7 @@ export const calls = {
   },
   advice: {
     upstream_failed: "The model's provider failed. All credits were refunded; you can send the request again.",
-    upstream_refused: "The model's provider refused the request: its answer says why. All credits were refunded.",
+    upstream_refused: "The model's provider refused the request: its answer has the reason. All credits were refunded.",
     upstream_rate_limited: "The model's provider was too busy. All credits were refunded; send the request again.",
     upstream_overloaded: "The model's provider was overloaded. All credits were refunded; send the request again.",
     insufficient_credits:
@@ -65,7 +65,7 @@ export const calls = {
     model_not_allowed: 'The key may not call this model. Change its limits on the Keys page, or use another key.',
     ip_not_allowed: 'The key may not be used from that IP address. Change its limits on the Keys page.',
     email_unverified: 'The e-mail address of the account is not verified. Open the link in our e-mail first.',
-    account_suspended: 'The account is suspended. Contact whoever runs this service.',
+    account_suspended: 'The account is suspended. Contact the operator of this service.',
     price_above_limit: 'The call would have cost more than X-Max-Credits allowed. Raise that limit, or ask for less.',
     price_changed:
       'The price of the model has changed. Look at it on the Models page, and send the new X-Price-Version.',
@@ -82,7 +82,7 @@ export const calls = {
   similar: '# send a similar call',
   similarToo: '# send a similar call (prompts are not stored)',
   answerGone: 'The answer is no longer kept.',
-  saidNothing: 'The model said nothing.',
+  saidNothing: 'The model returned no text.',
   tool: (name: Part): Part => ['Calls the tool ', name],
   thinking: 'Thinking',
   encrypted: 'Encrypted by the provider.',

@@ -35,9 +35,9 @@ const statusOf = (code: ErrorCode): number => STATUSES[code] ?? ownStatusOf(code
 
 const nameOf = (status: number): string => NAMES[status] ?? 'INVALID_ARGUMENT'
 
-/** What says which error it is. */
+/** The detail that names the error. */
 const INFO = 'type.googleapis.com/google.rpc.ErrorInfo'
-/** What says when to try again. */
+/** The detail that has the time of the next try. */
 const RETRY = 'type.googleapis.com/google.rpc.RetryInfo'
 
 /** Gemini CLI gives up on what it is to wait for so long, and sends everything else again, in seconds. */

@@ -52,7 +52,7 @@ class Pixels {
     this.ended = new Promise<void>((resolve, reject) => {
       this.inflate.on('data', (part: Buffer) => {
         this.count += part.length
-        if (this.count > expected) this.inflate.destroy(broken('it has more pixels than its header says'))
+        if (this.count > expected) this.inflate.destroy(broken('it has more pixels than its header states'))
       })
       this.inflate.on('end', () => (this.count === expected ? resolve() : reject(broken('pixels are missing'))))
       this.inflate.on('error', (error) => {

@@ -84,7 +84,7 @@ function resultParts({ callId, blocks, isError }: ToolResult, names: ReadonlyMap
 }
 
 /**
- * What a model said. Its signatures go back with their calls; where a conversation began elsewhere, the first of those
+ * A model's answer. Its signatures go back with their calls; where a conversation began elsewhere, the first of those
  * that were made at once has Google's own word for none.
  */
 function modelParts(blocks: readonly Block[], signing: Signing): Fields[] {

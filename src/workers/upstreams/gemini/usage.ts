@@ -5,7 +5,7 @@ import { openaiUsage } from '../usage.ts'
 
 /**
  * The `usageMetadata` of an answer; null where it reports nothing. Thoughts are output, besides the candidates; what
- * the API's own tools read is input, besides the prompt. The total says whether a server has added them already.
+ * the API's own tools read is input, besides the prompt. The total shows whether a server has added them already.
  */
 export function geminiUsage(metadata: unknown): UpstreamUsage | null {
   const usage = openaiUsage(metadata)
