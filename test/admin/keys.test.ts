@@ -35,9 +35,8 @@ describe('the commands of limits, keys and groups', () => {
       const shown = await run('show', email)
       expect(shown.json).to.deep.include({ email, limits: lifted.json.limits })
       expect(shown.text).to.match(/requests a minute: as usual, calls at once: 20, tokens a minute: any number$/)
-      expect(
-        (await listActions(db, { accountId: id }, 5)).map(({ action, details }) => [action, details]),
-      ).to.deep.equal([
+      const found = (await listActions(db, { accountId: id }, 5)).map(({ action, details }) => [action, details])
+      expect(found).to.deep.equal([
         ['account_limited', { rateLimit: null, tokensPerMinute: null }],
         ['account_limited', { rateLimit: 600, maxOutstanding: 20, tokensPerMinute: 90_000 }],
       ])

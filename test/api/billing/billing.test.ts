@@ -248,11 +248,8 @@ describe('buying credits', () => {
       ]
       for (const [deed, body] of DEEDS) {
         const { status, json } = await operator.ask('POST', deed, body)
-        expect([status, json.error, json.message], deed).to.deep.equal([
-          403,
-          'forbidden',
-          'This is your own account: another operator has to do that.',
-        ])
+        const due = [403, 'forbidden', 'This is your own account: another operator has to do that.']
+        expect([status, json.error, json.message], deed).to.deep.equal(due)
       }
       const redeemed = await operator.ask('POST', '/api/billing/redeem', { code })
       expect([redeemed.status, redeemed.json.error]).to.deep.equal([403, 'forbidden'])

@@ -194,7 +194,7 @@ describe('what a mailbox opens', () => {
         for (const spent of [token, link]) expect((await access(spent)).json.error).to.equal('invalid_token')
       })
 
-      it(`is closed to others by the page of the ${by} too, with the link that was just used, for an hour`, async () => {
+      it(`is closed to others by the page of the ${by} too, with the link just used, for an hour`, async () => {
         const other = await aPerson(mailing.web)
         const key = await keyOf(other)
         const { link, at } = await prove(other)

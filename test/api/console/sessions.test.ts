@@ -41,29 +41,16 @@ describe('sessions', () => {
 
   it('are refused without a token, with a malformed or unknown one, and with an API key', async () => {
     const { token } = await aVisitor(web)
-    for (const authorization of [
-      '',
-      'Bearer',
-      'Bearer ',
-      `Basic ${token}`,
-      `Bearer ${token} ${token}`,
-      `Bearer ${token}x`,
-      `Bearer ${token.slice(1)}`,
-      token,
-      `Bearer ${'a'.repeat(43)}`,
-      `Bearer tg_${'a'.repeat(40)}`,
-      `Bearer ${'a'.repeat(8000)}`,
-      'Bearer ../../etc',
-      'Bearer \u00e9',
-    ]) {
+    const texts = ['', 'Bearer', 'Bearer ', `Basic ${token}`, `Bearer ${token} ${token}`, token, 'Bearer \u00e9']
+    const tokens = [`${token}x`, token.slice(1), 'a'.repeat(43), `tg_${'a'.repeat(40)}`, 'a'.repeat(8000), '../../etc']
+    for (const authorization of [...texts, ...tokens.map((one) => `Bearer ${one}`)]) {
       const { status, json, headers } = await send('GET', `${web.url}/api/auth/me`, { headers: { authorization } })
       expect([status, json.error], authorization.slice(0, 60)).to.deep.equal([401, 'unauthorized'])
       expect(headers.get('www-authenticate')).to.equal('Bearer')
       expect(headers.get('cache-control')).to.equal('no-store')
     }
-    expect(
-      (await send('GET', `${web.url}/api/auth/me`, { headers: { authorization: `bEaReR ${token}` } })).status,
-    ).to.equal(200)
+    const headers = { authorization: `bEaReR ${token}` }
+    expect((await send('GET', `${web.url}/api/auth/me`, { headers })).status).to.equal(200)
   })
 
   it('end one by one by logout, and a second logout is unauthorized', async () => {

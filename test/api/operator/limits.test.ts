@@ -50,10 +50,8 @@ describe('what an operator changes of an account', () => {
         const change = (body: object) =>
           send('PATCH', `${web.url}${path}`, { key: path.includes('operator') ? operator.token : token, body })
         expect((await change({ rateLimit: 201 })).json.message).to.match(/at most that of the account, 200\.$/)
-        expect((await change({ rateLimit: 150, tokensPerMinute: null })).json.key).to.include({
-          rateLimit: 150,
-          tokensPerMinute: null,
-        })
+        const expected = { rateLimit: 150, tokensPerMinute: null }
+        expect((await change({ rateLimit: 150, tokensPerMinute: null })).json.key).to.include(expected)
       }
       await limit(id, { rateLimit: 10 })
       expect((await asOwner({ rateLimit: 11 })).status).to.equal(400)

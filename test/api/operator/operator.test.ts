@@ -27,10 +27,8 @@ describe('/api/operator', () => {
     const person = await aVisitor(web)
     for (const search of [person.email, person.email.slice(2, -4).toUpperCase(), person.id]) {
       const { json } = await web.get(`/api/operator/accounts?search=${encodeURIComponent(search)}`, operator.token)
-      expect(
-        json.data.map((one: { id: string }) => one.id),
-        search,
-      ).to.include(person.id)
+      const got = json.data.map((one: { id: string }) => one.id)
+      expect(got, search).to.include(person.id)
     }
     for (const search of ['%', "'; DROP TABLE users; --", '_%_']) {
       expect(
@@ -95,11 +93,8 @@ describe('/api/operator', () => {
     expect([status, json.credits]).to.deep.equal([200, 70])
     expect((await web.get('/api/account', person.token)).json.credits).to.equal(70)
     const [action] = await actionsOf(operator, person)
-    expect(action).to.deep.include({
-      action: 'credits_granted',
-      operatorEmail: operator.email,
-      accountEmail: person.email,
-    })
+    const due = { action: 'credits_granted', operatorEmail: operator.email, accountEmail: person.email }
+    expect(action).to.deep.include(due)
     expect(action!.details).to.deep.equal({
       amount: 70,
       origin: 'bonus',

@@ -95,12 +95,8 @@ describe('app.json', () => {
   it('asks for variables that a process reads, with values that it accepts', () => {
     expect([...knownVariables()]).to.include.members(Object.keys(app.env))
     const config = readConfig(QUEUES, { ...REQUIRED, ...values })
-    expect(config).to.include({
-      TRUST_PROXY: 1,
-      DATABASE_SSL: 'require',
-      REDIS_TLS_VERIFY: 'off',
-      LONG_CALL_REPLY: 'heartbeat',
-    })
+    const due = { TRUST_PROXY: 1, DATABASE_SSL: 'require', REDIS_TLS_VERIFY: 'off', LONG_CALL_REPLY: 'heartbeat' }
+    expect(config).to.include(due)
   })
 
   it('asks for everything without which a process would not start', () => {
@@ -138,10 +134,8 @@ describe('the Dockerfile', () => {
   it('runs a program that exists, without privileges, on the LTS release of Node', () => {
     expectToRun((JSON.parse(lines.find((line) => line.startsWith('CMD '))!.slice(4)) as string[]).join(' '))
     expect(lines).to.include('USER node')
-    expect(lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1])).to.deep.equal([
-      'node:24-slim',
-      'node:24-slim',
-    ])
+    const due = ['node:24-slim', 'node:24-slim']
+    expect(lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1])).to.deep.equal(due)
   })
 
   it('asks web and worker alike whether they live', async () => {

@@ -85,12 +85,8 @@ describe('the catalogue', () => {
     expect(models.get('image')!.routes.map((route) => [route.upstream.name, route.model])).to.deep.equal([
       ['open', 'sd'],
     ])
-    expect(models.get('chat')!.routes[0]!.upstream).to.include({
-      name: 'one',
-      apiKey: 'sk-one',
-      baseUrl: 'https://one.example/v1',
-      results: 'store',
-    })
+    const due = { name: 'one', apiKey: 'sk-one', baseUrl: 'https://one.example/v1', results: 'store' }
+    expect(models.get('chat')!.routes[0]!.upstream).to.include(due)
     expect(configured.map((upstream) => [upstream.name, upstream.apiKey])).to.deep.equal([
       ['one', 'sk-one'],
       ['open', null],
@@ -138,10 +134,7 @@ describe('the catalogue', () => {
     ...['minMinor', 'maxMinor', 'creditsPer', 'perMinor'].flatMap((field) =>
       [0, 1.5, '5', 1e20].map((value): [string, object, RegExp] => [
         `free amounts with ${field} ${JSON.stringify(value)}`,
-        {
-          ...file([chat]),
-          topUp: { ...TOP_UP, [field]: value },
-        },
+        { ...file([chat]), topUp: { ...TOP_UP, [field]: value } },
         new RegExp(`topUp\\.${field}`),
       ]),
     ),
@@ -225,16 +218,11 @@ describe('the catalogue', () => {
       privateUpstreams({ one: { baseUrl, fetchImages } }).length > 0
     const inside = ['http://127.0.0.1:11434/v1', 'http://10.1.2.3/v1', 'http://[fd00::1]/', 'http://vllm:8000/v1']
     for (const baseUrl of [...inside, 'https://gpu.internal/v1', 'http://gpu.local', 'http://localhost:1']) {
-      expect([warned(baseUrl), warned(baseUrl, true), warned(baseUrl, false)], baseUrl).to.deep.equal([
-        true,
-        false,
-        false,
-      ])
+      const due = [true, false, false]
+      expect([warned(baseUrl), warned(baseUrl, true), warned(baseUrl, false)], baseUrl).to.deep.equal(due)
     }
-    expect(['https://api.openai.com/v1', 'https://8.8.8.8/'].map((baseUrl) => warned(baseUrl))).to.deep.equal([
-      false,
-      false,
-    ])
+    const due = [false, false]
+    expect(['https://api.openai.com/v1', 'https://8.8.8.8/'].map((baseUrl) => warned(baseUrl))).to.deep.equal(due)
     const open = { protocol: 'openai', baseUrl: 'http://vllm:8000/v1' }
     const [warning] = catalogueWarnings(read({ ...file([chat]), upstreams: { ...upstreams, open } }))
     expect(warning).to.match(/^upstreams\.open is in a private network/)

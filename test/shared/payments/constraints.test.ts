@@ -176,10 +176,14 @@ describe('the tables of payments', () => {
       (trx, it) => placeOrder(trx, { ...anOrder(it.other.id), kind: 'auto' }),
       'payments_auto_has_card',
     ],
-    ['one checkout for two orders', changing('ordered', { session: it.paid.session }), 'payments_session_key'],
+    [
+      'one checkout for two orders',
+      (trx, it) => change(it.ordered, { session: it.paid.session })(trx),
+      'payments_session_key',
+    ],
     [
       'one payment of the provider for two orders',
-      changing('ordered', { intent: it.paid.intent }),
+      (trx, it) => change(it.ordered, { intent: it.paid.intent })(trx),
       'payments_intent_key',
     ],
     [

@@ -152,10 +152,8 @@ describe('the hours of usage', () => {
           '2026-01-02',
           '2026-01-02',
         )
-        expect(
-          rows.map(({ day, credits }) => [day, credits]),
-          zone,
-        ).to.deep.equal([['2026-01-02', 9]])
+        const found = rows.map(({ day, credits }) => [day, credits])
+        expect(found, zone).to.deep.equal([['2026-01-02', 9]])
       })
     }
     await foldAll()

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { MAX_CALL_CREDITS, chatCost, mediaCost, outputLimit, tokensOfPart } from '../../../src/shared/terms/pricing.ts'
 import type { CountedChat } from '../../../src/shared/chat/completions/estimate.ts'
 import { estimateChat } from '../../../src/shared/chat/completions/estimate.ts'

@@ -81,16 +81,5 @@ export function atProviders() {
     await web.db.transaction((trx) => issueToken(trx, { mailId: mail.id, userId, purpose: kind, token }))
     return token
   }
-  return {
-    newBrowser,
-    identitiesOf,
-    someone,
-    asker,
-    mailedToken,
-    web,
-    other,
-    off,
-    github,
-    provider,
-  }
+  return { newBrowser, identitiesOf, someone, asker, mailedToken, web, other, off, github, provider }
 }
