@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { SPEECH, TRANSCRIPTIONS, prompted, recordOf } from '../../scripts/harness/calling.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
-import { begin, get } from '../../scripts/harness/http.ts'
+import { begin, get, send } from '../../scripts/harness/http.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import type { Program } from '../../scripts/harness/installation.ts'
 import { eventually, until } from '../../scripts/harness/until.ts'
@@ -10,8 +10,6 @@ import { parseId } from '../../src/shared/platform/ids.ts'
 import { findRecord } from '../../src/shared/reports/call-records.ts'
 import type { CallRecord } from '../../src/shared/reports/call-records.ts'
 import { hasEnded } from '../../src/shared/terms/lifecycle.ts'
-import { sendForm } from '../api/v1/audio/send-form.ts'
-import type { Field } from '../api/v1/audio/send-form.ts'
 import { silence } from '../shared/media-files/fixtures.ts'
 import { untilEnded } from '../support/crash.ts'
 import { useInstallation } from '../support/installed.ts'
@@ -109,14 +107,13 @@ describe('a call whose worker is killed', () => {
       begin(`${web.url}${SPEECH}`, key, { model: 'sandbox-speech', voice: 'alloy', input })
     const reader = ((await speak(speaker, heard)).body as ReadableStream<Uint8Array>).getReader()
     expect((await reader.read()).value!.length).to.be.above(0)
-    const form: Field[] = [
-      ['model', 'sandbox-transcription'],
-      ['prompt', sent],
-      ['file', silence(2)],
-    ]
+    const form = new FormData()
+    form.append('model', 'sandbox-transcription')
+    form.append('prompt', sent)
+    form.append('file', new Blob([new Uint8Array(silence(2))]), 'speech')
     const refunded = [
       { account: waiting, answer: speak(waiting, unheard) },
-      { account: sender, answer: sendForm(`${web.url}${TRANSCRIPTIONS}`, sender.key, form) },
+      { account: sender, answer: send('POST', `${web.url}${TRANSCRIPTIONS}`, { key: sender.key, body: form }) },
     ]
     await until('both are sent', () => town.sandbox.billed(unheard).total + town.sandbox.billed(sent).total === 2)
     return { speaker, heard, reader, refunded }
