@@ -71,21 +71,6 @@ describe('the migrations', () => {
     expect(rows.map((row) => row.what)).to.deep.equal([])
   })
 
-  it('keep the remarks beside tables, columns and types in the database', async () => {
-    const { rows } = await db.raw<{ rows: Record<string, string>[] }>(`
-      SELECT obj_description('ledger_entries'::regclass, 'pg_class') AS of_table,
-        obj_description('credits'::regtype, 'pg_type') AS of_type,
-        col_description('ledger_entries'::regclass, 2) AS beside,
-        col_description('ledger_entries'::regclass, 5) AS above`)
-    expect(rows[0]).to.deep.equal({
-      of_table: 'Every movement of credits, append-only, numbered without gaps within its account.',
-      of_type: 'Whole credits that somebody has, owes or pays: never negative, and exact in JavaScript.',
-      beside: '1, 2, 3… within the account: the order of the ledger.',
-      above:
-        'grant, charge, settlement, refund, expiry, adjustment, collection (repays debt), reversal or reinstatement.',
-    })
-  })
-
   it('keep credits in integers that cannot be NaN', async () => {
     const { rows } = await db.raw<{ rows: { type: string }[] }>(`
       SELECT DISTINCT data_type AS type FROM information_schema.columns

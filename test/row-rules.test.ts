@@ -94,7 +94,14 @@ const BAD: Record<string, Record<string, Row[]>> = {
   },
   ledger_entries: {
     ledger_entries_seq_positive: [{ seq: 0 }],
-    ledger_entries_call_where_needed: [{ call_id: ID }, { kind: 'charge', amount: -5 }, { kind: 'refund' }],
+    ledger_entries_call_where_needed: [
+      ...['expiry', 'collection'].map((kind) => ({ kind, amount: -5, call_id: ID })),
+      { kind: 'adjustment', amount: -5, call_id: ID, deduction_id: ID },
+      { call_id: ID },
+      { kind: 'charge', amount: -5 },
+      { kind: 'settlement', amount: -5 },
+      { kind: 'refund' },
+    ],
     ledger_entries_deduction_where_needed: [{ deduction_id: ID }, { kind: 'adjustment', amount: -5 }],
     ledger_entries_payment_where_needed: [{ payment_id: ID }, { kind: 'reversal', amount: -5 }],
     ledger_entries_sign_of_kind: [

@@ -40,6 +40,11 @@ describe('the functions of the money', () => {
   })
 
   const apply = () => db.transaction((trx) => applySql(trx, folder))
+  const failureOf = (work: Promise<unknown>): Promise<{ code?: string; message: string } | null> =>
+    work.then(
+      () => null,
+      (error: Error) => error,
+    )
   const edit = (name: string, find: string, replace: string) => {
     const file = join(folder, `${name}.sql`)
     const text = readFileSync(file, 'utf8')
@@ -140,24 +145,14 @@ describe('the functions of the money', () => {
     expect(await apply()).to.deep.equal(['refuse_change'])
     expect(await apply()).to.deep.equal([])
     await anAccount(db, 5)
-    const refused = await db('ledger_entries')
-      .delete()
-      .then(
-        () => null,
-        (error: Error) => error.message,
-      )
-    expect(refused).to.match(/ - ledger_entries only grows \(is that clear\?\)$/)
+    const refused = await failureOf(db('ledger_entries').delete())
+    expect(refused?.message).to.match(/ - ledger_entries only grows \(is that clear\?\)$/)
   })
 
   it('are applied all together or not at all', async () => {
     edit('check_ledger', 'a ledger entry names', 'an entry names')
     edit('spendable_grants', 'STABLE', 'UNSTEADY')
-    expect(
-      await apply().then(
-        () => null,
-        (error: Error) => error.message,
-      ),
-    ).to.match(/^sql\/spendable_grants\.sql: syntax error/)
+    expect((await failureOf(apply()))?.message).to.match(/^sql\/spendable_grants\.sql: syntax error/)
     writeFileSync(join(folder, 'spendable_grants.sql'), readFileSync(join(SQL_FOLDER, 'spendable_grants.sql')))
     expect(await apply()).to.deep.equal(['check_ledger'])
   })
@@ -170,10 +165,7 @@ describe('the functions of the money', () => {
       await trx.raw(`SET LOCAL lock_timeout = '50ms'`)
       return applySql(trx, folder)
     })
-    const error = await tried.then(
-      () => null,
-      (thrown: unknown) => thrown as { code?: string; message: string },
-    )
+    const error = await failureOf(tried)
     await holder.rollback()
     expect(error).to.include({
       code: '55P03',
@@ -184,20 +176,12 @@ describe('the functions of the money', () => {
 
   it('keep their parameters and return type under the same name', async () => {
     edit('open_calls', 'max_request_bytes bigint)', 'max_request_bytes bigint, hint text)')
-    const changed = await apply().then(
-      () => null,
-      (error: Error) => error.message,
-    )
-    expect(changed).to.match(
+    expect((await failureOf(apply()))?.message).to.match(
       /^sql\/open_calls\.sql changes what open_calls takes or answers: give the function a new name/,
     )
     cpSync(SQL_FOLDER, folder, { recursive: true })
     writeFileSync(join(folder, 'close_calls.sql'), 'SELECT 1')
-    const missing = await apply().then(
-      () => null,
-      (error: Error) => error.message,
-    )
-    expect(missing).to.equal('sql/close_calls.sql does not define a function close_calls.')
+    expect((await failureOf(apply()))?.message).to.equal('sql/close_calls.sql does not define a function close_calls.')
   })
 
   it('serve two releases side by side: the old one keeps its function', async () => {

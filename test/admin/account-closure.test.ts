@@ -8,6 +8,7 @@ import { createKey } from '../../src/shared/identity/api-keys.ts'
 import { createKeyLookup } from '../../src/shared/identity/key-lookup.ts'
 import { holdSource, noteOrigin } from '../../src/shared/identity/import-origins.ts'
 import { newId, publicId } from '../../src/shared/platform/ids.ts'
+import { gatewayError } from '../../src/shared/platform/errors.ts'
 import { deduct } from '../../src/shared/ledger/deductions.ts'
 import { listActions } from '../../src/shared/action-log/actions.ts'
 import { openSession } from '../../src/shared/identity/sessions.ts'
@@ -31,14 +32,10 @@ describe('the commands for an account over its life', () => {
     (await listActions(gateway.db, { accountId: account.id }, 10)).map(
       ({ action, operatorEmail }) => `${action} ${operatorEmail}`,
     )
-  const session = () =>
-    openSession(gateway.db, {
-      userId: account.userId,
-      accountId: account.id,
-      passwordHash: 'none',
-      userAgent: 'a browser',
-      ip: '192.0.2.1',
-    })
+  const session = () => {
+    const { userId, id: accountId } = account
+    return openSession(gateway.db, { userId, accountId, passwordHash: 'none', userAgent: 'x', ip: '192.0.2.1' })
+  }
 
   it('delete it: nobody makes a key of it any more', async () => {
     await run('account delete', [account.email], { force: 'yes' })
@@ -59,16 +56,12 @@ describe('the commands for an account over its life', () => {
     const before = await ledger()
 
     expect(await refusal('account delete', [email])).to.match(/has 60 credits.*--force/)
-    const running = await verbs(gateway.db).open(anOrder(account, 10))
-    expect(running).to.include({ opened: true })
+    const order = anOrder(account, 10)
+    expect(await verbs(gateway.db).open(order)).to.include({ opened: true })
     expect(await refusal('account delete', [email], { force: 'yes' })).to.match(
       /^1 calls of the account have not ended/,
     )
-    await verbs(gateway.db).refund(
-      (await gateway.db('calls').where({ account_id: account.id, status: 'queued' }).first<{ id: never }>('id')).id,
-      { type: 'upstream_failed', message: 'x', param: null, code: 'upstream_failed' },
-      {},
-    )
+    await verbs(gateway.db).refund(order.id, gatewayError('upstream_failed'))
     expect((await run('account delete', [email], { force: 'yes' })).json).to.deep.equal({
       id: publicId('account', account.id),
       deleted: true,
@@ -122,10 +115,9 @@ describe('the commands for an account over its life', () => {
 
   it('send the link of a new password, and end sessions, one or all', async () => {
     await run('account password-reset', [account.email])
-    await until('the mail to be asked for', async () => {
-      const mails = await gateway.db('mails').where({ recipient: account.email, kind: 'reset' })
-      return mails.length === 1
-    })
+    await until('the mail to be asked for', () =>
+      gateway.db('mails').where({ recipient: account.email, kind: 'reset' }).first(),
+    )
     const [first] = [await session(), await session()]
     const { json } = await run('session list', [account.email])
     expect((json as { sessions: object[] }).sessions).to.have.lengthOf(2)
@@ -134,10 +126,7 @@ describe('the commands for an account over its life', () => {
     expect(await gateway.db('sessions').where({ user_id: account.userId })).to.have.lengthOf(1)
     await run('session revoke', [account.email, 'all'])
     expect(await gateway.db('sessions').where({ user_id: account.userId })).to.deep.equal([])
-    expect(await actions()).to.deep.equal([
-      'sessions_revoked null',
-      'sessions_revoked null',
-      'password_reset_sent null',
-    ])
+    const recorded = ['sessions_revoked null', 'sessions_revoked null', 'password_reset_sent null']
+    expect(await actions()).to.deep.equal(recorded)
   })
 })

@@ -10,7 +10,7 @@ import type { Sandbox } from '../../sandbox/server.ts'
 import { connectTestDb, newDatabaseUrl, offer } from '../../scripts/harness/database.ts'
 import { argumentsOf } from '../../scripts/harness/installation.ts'
 import { root } from '../../scripts/folders.ts'
-import { PATIENCE_MS } from '../../scripts/harness/until.ts'
+import { PATIENCE_MS, until } from '../../scripts/harness/until.ts'
 import { sandboxCatalogue, testConfig } from '../../scripts/harness/harness.ts'
 import { startS3 } from '../workers/storage/s3-server.ts'
 
@@ -167,10 +167,8 @@ describe('admin doctor', () => {
   it('looks at the key of payments, where they are on', async () => {
     const stripe = { PAYMENTS: 'stripe', STRIPE_WEBHOOK_SECRET: 'whsec_x', STRIPE_API_BASE: sandbox.url }
     const { findings } = await examined({ ...stripe, STRIPE_SECRET_KEY: 'sk_test_doctor' })
-    expect(findings.find(({ name }) => name === 'payments')).to.deep.include({
-      ok: true,
-      says: 'stripe accepts the key, in test mode',
-    })
+    const due = { ok: true, says: 'stripe accepts the key, in test mode' }
+    expect(findings.find(({ name }) => name === 'payments')).to.deep.include(due)
     await expectBroken({ ...stripe, STRIPE_SECRET_KEY: 'hunter2' }, /^payments: Stripe: /)
     const away = { ...stripe, STRIPE_SECRET_KEY: 'sk_test_doctor', STRIPE_API_BASE: 'http://127.0.0.1:9' }
     await expectBroken(away, /^payments: Stripe: /)
@@ -196,8 +194,9 @@ describe('admin doctor', () => {
   describe('where services take a connection and keep silent', () => {
     let silent: Server
     let at: string
+    let connections = 0
     before(async () => {
-      silent = createServer(() => {})
+      silent = createServer(() => (connections += 1))
       silent.listen(0, '127.0.0.1')
       await once(silent, 'listening')
       at = `127.0.0.1:${(silent.address() as { port: number }).port}`
@@ -235,9 +234,11 @@ describe('admin doctor', () => {
         STORAGE_URL: 's3://bucket',
         S3_ENDPOINT: `http://${at}`,
       }
-      // One after the other: each check has ten seconds, in which a busy machine has to start two of these processes.
-      const all = await printed(others)
+      // Each check has ten seconds: the second process starts when the first does nothing but wait for its four.
+      const first = printed(others)
+      await until('all four to be asked', () => connections >= 4)
       const postgres = await printed({ DATABASE_URL: `postgres://x:y@${at}/z` })
+      const all = await first
       const failed = ({ lines }: { lines: string[] }) =>
         lines.flatMap((line) => /^FAIL {2}([^:]+): /.exec(line)?.[1] ?? [])
       expect(failed(all), all.lines.join('\n')).to.deep.equal(['Redis', 'storage', 'mail', 'upstream sandbox'])

@@ -35,9 +35,8 @@ describe('the commands of limits, keys and groups', () => {
       const shown = await run('show', email)
       expect(shown.json).to.deep.include({ email, limits: lifted.json.limits })
       expect(shown.text).to.match(/requests a minute: as usual, calls at once: 20, tokens a minute: any number$/)
-      expect(
-        (await listActions(db, { accountId: id }, 5)).map(({ action, details }) => [action, details]),
-      ).to.deep.equal([
+      const found = (await listActions(db, { accountId: id }, 5)).map(({ action, details }) => [action, details])
+      expect(found).to.deep.equal([
         ['account_limited', { rateLimit: null, tokensPerMinute: null }],
         ['account_limited', { rateLimit: 600, maxOutstanding: 20, tokensPerMinute: 90_000 }],
       ])
@@ -93,16 +92,9 @@ describe('the commands of limits, keys and groups', () => {
       expect(json.keys).to.deep.equal([key])
       expect(text).to.match(/rate 5 .*budget 0 of 500 credits \(month\)/)
       const lifted = await keyOf('set', [id], { models: 'none', budget: 'none', rate: 'none' })
-      expect([lifted.models, lifted.budget, lifted.rateLimit, lifted.maxOutstanding]).to.deep.equal([
-        null,
-        null,
-        null,
-        2,
-      ])
-      expect((await listActions(db, { accountId: account.id }, 5)).map(({ action }) => action)).to.deep.equal([
-        'key_limited',
-        'key_limited',
-      ])
+      expect(lifted).to.deep.include({ models: null, budget: null, rateLimit: null, maxOutstanding: 2 })
+      const actions = await listActions(db, { accountId: account.id }, 5)
+      expect(actions.map(({ action }) => action)).to.deep.equal(['key_limited', 'key_limited'])
     })
 
     it('rotate with a grace, which its owner is told by mail, and revoke', async () => {

@@ -8,7 +8,7 @@ import { findPayment } from '../../src/shared/payments/orders.ts'
 import { putToReview } from '../../src/shared/payments/apply.ts'
 import { balanceOf, debtOf, mailboxes } from '../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
-import { WEBHOOK_SECRET, aPaidPayment, usePayments } from '../shared/payments/fixture.ts'
+import { aPaidPayment, stripeAt, usePayments } from '../shared/payments/fixture.ts'
 import { useBooks } from '../support/database.ts'
 import { useAccount } from '../support/gateway.ts'
 import { commandsOver } from '../support/commands.ts'
@@ -18,16 +18,9 @@ describe("the operator's commands of payments", () => {
   const db = useBooks({ isOwn: true })
   const fixture = usePayments(db)
   const account = useAccount({ db })
-  before(async () => {
-    Object.assign(process.env, {
-      PAYMENTS: 'stripe',
-      STRIPE_SECRET_KEY: fixture.stripe.key,
-      STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-      STRIPE_API_BASE: fixture.sandbox.url,
-    })
-  })
-  after(async () => {
-    for (const name of ['PAYMENTS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'STRIPE_API_BASE'])
+  before(() => void Object.assign(process.env, stripeAt(fixture.sandbox.url, fixture.stripe.key)))
+  after(() => {
+    for (const name of Object.keys(stripeAt('', '')))
       if (environment[name] === undefined) delete process.env[name]
       else process.env[name] = environment[name]
   })
@@ -70,12 +63,7 @@ describe("the operator's commands of payments", () => {
     expect(json.changed).to.equal(1)
     expect(await findPayment(db, missed.id)).to.include({ status: 'paid' })
     expect(json.missing).to.include(publicId('payment', tampered.id)).and.not.include(publicId('payment', known.id))
-    expect(json.unknown).to.deep.include({
-      names: null,
-      reference: stranger.id,
-      currency: 'eur',
-      amountMinor: 700,
-    })
+    expect(json.unknown).to.deep.include({ names: null, reference: stranger.id, currency: 'eur', amountMinor: 700 })
     expect(text).to.include(`unknown here: ${stranger.id}`)
     expect(complaint).to.match(/^The provider and the books differ in \d+ payments?\.$/)
     expect((await run('payment sync', [], months)).changed, 'a second time').to.equal(0)

@@ -1,9 +1,11 @@
 import { Worker } from 'bullmq'
 import type { WorkerConfig } from '../../src/workers/deps.ts'
+import { NO_PASSWORD, hashPassword } from '../../src/shared/identity/passwords.ts'
 import { openSession } from '../../src/shared/identity/sessions.ts'
 import { parseId, publicId } from '../../src/shared/platform/ids.ts'
 import { setAccountRole } from '../../src/shared/operators/changes.ts'
 import { connectDb } from '../../src/shared/platform/postgres/db.ts'
+import type { Db } from '../../src/shared/platform/postgres/db.ts'
 import { createLog } from '../../src/shared/platform/process/log.ts'
 import { createMailer } from '../../src/shared/mail/mailer.ts'
 import { createQueues } from '../../src/shared/queues.ts'
@@ -11,6 +13,7 @@ import { connectPersistent } from '../../src/shared/platform/redis/redis.ts'
 import { createMailProcessor } from '../../src/workers/mail/processor.ts'
 import type { RetryPlan } from '../../src/workers/mail/retry-plan.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { get, send } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/harness/until.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
@@ -66,9 +69,21 @@ export async function aPerson(web: TestConsole, email = anEmail()): Promise<Pers
 }
 
 /** A person who is logged in without a registration, at a tenth of its cost. They have no password, and no mail. */
-export async function aVisitor({ db }: Pick<TestConsole, 'db'>): Promise<Person> {
-  const { id, userId, email } = await anAccount(db)
-  const session = await openSession(db, { userId, accountId: id, passwordHash: 'none', userAgent: '', ip: '' })
+export const aVisitor = async ({ db }: Pick<TestConsole, 'db'>): Promise<Person> =>
+  comeTo(db, await anAccount(db), NO_PASSWORD)
+
+let passwordHash: Promise<string> | undefined
+
+/** A visitor who has the password. */
+export async function aUser({ db }: Pick<TestConsole, 'db'>): Promise<Person> {
+  const account = await anAccount(db)
+  const hash = await (passwordHash ??= hashPassword(PASSWORD))
+  await db('users').where({ id: account.userId }).update({ password_hash: hash })
+  return comeTo(db, account, hash)
+}
+
+async function comeTo(db: Db, { id, userId, email }: TestAccount, hash: string): Promise<Person> {
+  const session = await openSession(db, { userId, accountId: id, passwordHash: hash, userAgent: '', ip: '' })
   return { email, token: session!.token, id: publicId('account', id) }
 }
 

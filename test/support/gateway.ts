@@ -42,8 +42,8 @@ const asked = <T extends TestWeb>(web: T): T & Asked => ({ ...web, ...askedOf(we
 export const useWeb = (settings: Settings = {}, change?: Change): TestWeb & Asked =>
   useFor(async () => asked(await startTestWeb(await testConfig('http://127.0.0.1:9', settings, change))), audited)
 
-/** Another web process of a gateway. */
-export const useSecondWeb = (gateway: Gateway): TestWeb =>
+/** Another web process with the configuration of one. */
+export const useSecondWeb = (gateway: Pick<Gateway, 'config'>): TestWeb =>
   useFor(
     () => startTestWeb(gateway.config),
     ({ stop }) => stop(),

@@ -28,12 +28,7 @@ describe('admin import', () => {
       users: { found: 4, new: 4, known: 0, turnedOff: 1, withoutLogin: 2 },
       keys: { found: 4, new: 4, known: 0, turnedOff: 2 },
       budgets: 2,
-      credits: {
-        theirs: { amount: '9007199256475554', unit: 'quota' },
-        before: '0',
-        granted: '3468',
-        after: '3468',
-      },
+      credits: { theirs: { amount: '9007199256475554', unit: 'quota' }, before: '0', granted: '3468', after: '3468' },
     })
     expect(reasons(done.exceptions)).to.include.members([
       'balance 1: 18014398509481 credits of this user are above the maximum of a grant: nothing is granted',

@@ -20,9 +20,8 @@ describe('what is read of litellm', () => {
     ])
     expect(plan.users.map(({ bcrypt }) => bcrypt !== null)).to.deep.equal([false, true, false, false])
     expect(plan.theirSum).to.deep.equal({ amount: '7.19999999999999996', unit: 'USD' })
-    expect(
-      lines(plan.organisations, 'theirId', 'name', 'ownerId', 'members', 'isSuspended', 'tokensPerMinute'),
-    ).to.deep.equal([
+    const found = lines(plan.organisations, 'theirId', 'name', 'ownerId', 'members', 'isSuspended', 'tokensPerMinute')
+    expect(found).to.deep.equal([
       't-lab | Lab | u-ann | u-ben member 5000 week 1250 | false | 100000',
       't-off | t-off | u-ben |  | true | null',
       'org:o-1 | Org | u-ann |  | false | null',

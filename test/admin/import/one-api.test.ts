@@ -13,9 +13,8 @@ describe('what is read of one-api', () => {
 
   it('plans users, keys and balances exactly, and lists what is odd', async () => {
     const plan = await readPlan('one-api', source, rules('1000'))
-    expect(
-      lines(plan.users, 'theirId', 'email', 'name', 'group', 'grantCredits', 'isSuspended', 'isOperator'),
-    ).to.deep.equal([
+    const found = lines(plan.users, 'theirId', 'email', 'name', 'group', 'grantCredits', 'isSuspended', 'isOperator')
+    expect(found).to.deep.equal([
       '1 | null | Root | null | 18014398509481 | false | true',
       '2 | alice@example.com | Alice | vip | 2469 | false | false',
       '3 | bob@example.com | bob | null | -1 | true | false',
@@ -73,10 +72,8 @@ describe('what is read of new-api', () => {
 
   it('counts in its own unit of quota, and turns nothing on that was off', async () => {
     const plan = await readPlan('new-api', source, rules('1000'))
-    expect(lines(plan.users, 'theirId', 'grantCredits', 'isOperator')).to.deep.equal([
-      '1 | 0 | true',
-      '2 | 2000 | false',
-    ])
+    const due = ['1 | 0 | true', '2 | 2000 | false']
+    expect(lines(plan.users, 'theirId', 'grantCredits', 'isOperator')).to.deep.equal(due)
     expect(lines(plan.keys, 'theirId', 'models', 'networks', 'budget', 'isDisabled')).to.deep.equal([
       '1 | gpt-4o o3 | 10.0.0.1/32 2001:db8:0:0:0:0:0:0/32 | null | false',
       '2 | null | null | 0 total 0 | true',

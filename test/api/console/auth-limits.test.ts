@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { PASSWORD, aPerson, anEmail, consoleConfig, startConsole } from '../../support/console.ts'
+import { PASSWORD, aPerson, aUser, anEmail, consoleConfig, startConsole, useConsole } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
 import { startPrivateRedis } from '../../../scripts/harness/services.ts'
 
@@ -7,13 +7,7 @@ const from = (address: string) => ({ 'x-forwarded-for': address })
 
 describe('limits of the console', () => {
   describe('per client address', () => {
-    let web: TestConsole
-    before(async () => {
-      web = await startConsole(
-        await consoleConfig({ LOGIN_RATE_LIMIT: '2', REGISTER_RATE_LIMIT: '3', TRUST_PROXY: '1' }),
-      )
-    })
-    after(() => web.stop())
+    const web = useConsole({ LOGIN_RATE_LIMIT: '2', REGISTER_RATE_LIMIT: '3', TRUST_PROXY: '1' })
 
     // Another address each time: guesses at one are counted from all networks together.
     const login = (address: string, email = anEmail(), password = 'x') =>
@@ -31,7 +25,7 @@ describe('limits of the console', () => {
     })
 
     it('counts successful logins too', async () => {
-      const { email } = await aPerson(web)
+      const { email } = await aUser(web)
       const attempt = async () => (await login('7.0.2.1', email, PASSWORD)).status
       expect([await attempt(), await attempt(), await attempt()]).to.deep.equal([200, 200, 429])
     })
@@ -53,7 +47,7 @@ describe('limits of the console', () => {
     })
 
     it('limits guesses of the current password for an account', async () => {
-      const { token } = await aPerson(web)
+      const { token } = await aUser(web)
       const guess = async () =>
         (await web.post('/api/auth/password', { currentPassword: 'wrong horse 1', password: 'short' }, token)).status
       expect([await guess(), await guess(), await guess()]).to.deep.equal([400, 400, 429])

@@ -1,24 +1,15 @@
 import { expect } from 'chai'
-import { Writable } from 'node:stream'
-import pino from 'pino'
 import { startWeb } from '../../../src/api/web.ts'
-import { describeError } from '../../../src/shared/platform/process/log.ts'
 import { PASSWORD, anEmail, consoleConfig } from '../../support/console.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/harness/until.ts'
+import { readableLog } from '../../support/log-lines.ts'
 
 describe('the log of the console', () => {
-  const lines: string[] = []
+  const { log, lines } = readableLog()
   let web: Awaited<ReturnType<typeof startWeb>>
   let url: string
   before(async () => {
-    const sink = new Writable({
-      write: (chunk: Buffer, _encoding, done) => {
-        lines.push(chunk.toString())
-        done()
-      },
-    })
-    const log = pino({ level: 'trace', serializers: { err: describeError } }, sink)
     web = await startWeb(await consoleConfig({ LOGIN_RATE_LIMIT: '4' }), log, 500)
     url = `http://127.0.0.1:${web.port}`
     await until('the web process is ready', async () => (await get(`${url}/readyz`)).status === 200)
@@ -27,8 +18,7 @@ describe('the log of the console', () => {
 
   const post = (path: string, body: unknown, key?: string) =>
     send('POST', `${url}${path}`, { key, body, headers: { 'user-agent': 'canary-agent' } })
-  const events = () =>
-    lines.map((line) => JSON.parse(line) as Record<string, string>).filter(({ msg }) => msg === 'security')
+  const events = () => lines.filter(({ msg }) => msg === 'security')
 
   it('identifies an account by its id, and never has a password, a token or an address', async () => {
     const email = anEmail()
@@ -47,7 +37,7 @@ describe('the log of the console', () => {
     await post('/api/email/reset', { token: 'canary-token'.padEnd(43, 'x'), password: 'canary-new-4' })
     await post('/api/email/forgot', { email })
     await get(`${url}/api/email/verify?token=canary-query`, 'canary-bearer'.padEnd(43, 'x'))
-    await until('the last request is logged', () => lines.some((line) => line.includes('/api/email/forgot')))
+    await until('the last request is logged', () => JSON.stringify(lines).includes('/api/email/forgot'))
 
     expect(events().map(({ event, account, refusal }) => [event, account, refusal])).to.deep.equal([
       ['registered', user.id, undefined],
@@ -57,12 +47,12 @@ describe('the log of the console', () => {
       ['logged_out', user.id, undefined],
       ['password_changed', user.id, undefined],
     ])
-    const all = lines.join('')
+    const all = JSON.stringify(lines)
     for (const secret of [PASSWORD, token as string, second as string, email, 'canary'])
       expect(all, secret).not.to.contain(secret)
   })
 
   it('has no defect when only a client is wrong', () => {
-    expect(lines.filter((line) => /"msg":"defect"/.test(line))).to.deep.equal([])
+    expect(lines.filter(({ msg }) => msg === 'defect')).to.deep.equal([])
   })
 })

@@ -4,7 +4,7 @@ import { expectBooksToBalance } from '../../support/books.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
-import { PASSWORD, aPerson, anEmail, logIn, useConsole } from '../../support/console.ts'
+import { PASSWORD, aPerson, aUser, aVisitor, anEmail, logIn, useConsole } from '../../support/console.ts'
 import { send } from '../../../scripts/harness/http.ts'
 
 const idOf = (publicText: string): AccountId => parseId('account', publicText)!
@@ -24,44 +24,21 @@ describe('/api/auth', () => {
       expect(status).to.equal(200)
       expect(json).to.have.all.keys('ok', 'token', 'user')
       expect(json.token).to.match(/^[\w-]{43}$/)
-      expect(json.user).to.have.all.keys(
-        'id',
-        'email',
-        'displayName',
-        'avatarUrl',
-        'language',
-        'credits',
-        'emailVerified',
-        'createdAt',
-      )
+      const fields = 'id email displayName avatarUrl language credits emailVerified createdAt'
+      expect(json.user).to.have.all.keys(fields.split(' '))
       expect(json.user).to.include({ email, displayName: 'Ada', avatarUrl: '', credits: 250, emailVerified: false })
       expect(json.user.createdAt).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
       expect(headers.get('cache-control')).to.equal('no-store')
-    })
-
-    it('grants the sign-up credits in the ledger, once', async () => {
-      const { json } = await register({})
-      const entries = await web.db('ledger_entries').where({ account_id: idOf(json.user.id) })
-      expect(entries.map((one: { kind: string; amount: number }) => [one.kind, one.amount])).to.deep.equal([
-        ['grant', 250],
-      ])
-      const [grant] = await web.db('grants').where({ account_id: idOf(json.user.id) })
-      expect(grant).to.include({ origin: 'signup', amount: 250, remaining: 250, expires_at: null })
-      await expectBooksToBalance(web.db)
     })
 
     // Every rule is tested by test/shared/identity/passwords.test.ts and test/shared/terms/emails.test.ts.
     it('refuses a bad password, name or address by its code, the address first, then the password', async () => {
       for (const [fields, error] of [
         [{ email: 'a@x.com, b@y.com' }, 'invalid_email'],
-        [{ email: undefined }, 'invalid_email'],
         [{ password: 'abcdef1' }, 'password_too_short'],
         [{ password: ['abcdefg1'] }, 'password_too_short'],
-        [{ password: `${'a'.repeat(72)}1` }, 'password_too_long'],
-        [{ password: 'abcdefgh' }, 'password_needs_letter_and_digit'],
         [{ password: 'abcdefg1\0' }, 'invalid_request'],
         [{ displayName: 'a'.repeat(61) }, 'invalid_request'],
-        [{ displayName: 'a\nb' }, 'invalid_request'],
         [{ displayName: '\ud800' }, 'invalid_request'],
         [{ email: 'x', password: 'x', displayName: 5 }, 'invalid_email'],
         [{ password: 'x', displayName: 5 }, 'password_too_short'],
@@ -92,6 +69,7 @@ describe('/api/auth', () => {
       expect(users).to.have.length(1)
       expect(await balanceOf(web.db, users[0].account_id)).to.equal(250)
       expect(await web.db('mails').where({ recipient: email })).to.have.length(1)
+      await expectBooksToBalance(web.db)
     })
 
     it('ignores fields that are not its own: identity and credits never come from the body', async () => {
@@ -112,15 +90,11 @@ describe('/api/auth', () => {
 
     it('answers an unknown address and a wrong password with the same bytes', async () => {
       const { email } = await aPerson(web)
-      const [wrong, unknown, malformed] = [
-        await login(email, 'wrong horse 1'),
-        await login(anEmail(), PASSWORD),
-        await login('no address', PASSWORD),
-      ]
+      const [wrong, unknown] = [await login(email, 'wrong horse 1'), await login(anEmail(), PASSWORD)]
       expect(wrong.status).to.equal(401)
       expect(wrong.json).to.include({ ok: false, error: 'invalid_credentials' })
       expect(unknown.text).to.equal(wrong.text)
-      expect(malformed.text).to.equal(wrong.text)
+      expect((await login('no address', PASSWORD)).text).to.equal(wrong.text)
       const headers = (reply: typeof wrong) => [...reply.headers.keys()].toSorted()
       expect(headers(unknown)).to.deep.equal(headers(wrong))
     })
@@ -158,30 +132,21 @@ describe('/api/auth', () => {
 
   describe('me', () => {
     it('changes the fields of the profile that are sent, and no others', async () => {
-      const { token, email } = await aPerson(web)
+      const { token, email } = await aVisitor(web)
       const patch = (body: unknown) => send('PATCH', `${web.url}/api/auth/me`, { key: token, body })
       const avatarUrl = 'https://example.com/a.png'
-      expect((await patch({ displayName: 'Ada', avatarUrl })).json.user).to.include({
-        displayName: 'Ada',
-        avatarUrl,
-        email,
-      })
+      const { user } = (await patch({ displayName: 'Ada', avatarUrl })).json
+      expect(user).to.include({ displayName: 'Ada', avatarUrl, email })
       expect((await patch({ displayName: 'Grace' })).json.user).to.include({ displayName: 'Grace', avatarUrl })
       expect((await patch({ avatarUrl: '' })).json.user).to.include({ displayName: 'Grace', avatarUrl: '' })
-      expect((await patch({ email: 'other@example.com', credits: 9, emailVerified: true })).json.user).to.include({
-        email,
-        credits: 250,
-        emailVerified: false,
-      })
+      const due = { email, credits: 0, emailVerified: false }
+      expect((await patch({ email: 'other@example.com', credits: 9, emailVerified: true })).json.user).to.include(due)
     })
 
     it('stores the language of mails, at first of Accept-Language; a requested mail keeps its own', async () => {
       const email = anEmail()
       const headers = { 'accept-language': 'fr;q=0.3, zh-TW' }
-      const { json } = await send('POST', `${web.url}/api/auth/register`, {
-        body: { email, password: PASSWORD },
-        headers,
-      })
+      const { json } = await web.post('/api/auth/register', { email, password: PASSWORD }, undefined, headers)
       expect(json.user.language).to.equal('zh-CN')
       const patch = (language: unknown) =>
         send('PATCH', `${web.url}/api/auth/me`, { key: json.token, body: { language } })
@@ -196,7 +161,7 @@ describe('/api/auth', () => {
     })
 
     it('refuses a name over 60 characters, and an avatar that is not an https address of at most 2048', async () => {
-      const { token } = await aPerson(web)
+      const { token } = await aVisitor(web)
       const longest = `https://example.com/${'a'.repeat(2048 - 20)}`
       for (const [body, status] of [
         [{ displayName: 'a'.repeat(61) }, 400],
@@ -222,7 +187,7 @@ describe('/api/auth', () => {
       web.post('/api/auth/password', { currentPassword, password }, token)
 
     it('accepts the new password from then on, and ends all other sessions', async () => {
-      const { email, token } = await aPerson(web)
+      const { email, token } = await aUser(web)
       const other = await logIn(web, email)
       expect((await change(token, PASSWORD, 'another horse 2')).json).to.deep.equal({ ok: true })
       expect((await web.get('/api/auth/me', token)).status).to.equal(200)
@@ -232,7 +197,7 @@ describe('/api/auth', () => {
     })
 
     it('refuses a wrong current password and a weak new one, and changes nothing', async () => {
-      const { email, token } = await aPerson(web)
+      const { email, token } = await aUser(web)
       for (const [current, next, error] of [
         ['wrong horse 1', 'another horse 2', 'wrong_password'],
         [PASSWORD, 'short1', 'password_too_short'],
@@ -245,7 +210,7 @@ describe('/api/auth', () => {
     })
 
     it('lets exactly one of many simultaneous changes win', async () => {
-      const { email, token } = await aPerson(web)
+      const { email, token } = await aUser(web)
       const replies = await Promise.all(
         Array.from({ length: 8 }, (_, index) => change(token, PASSWORD, `another horse ${index}`)),
       )

@@ -43,10 +43,8 @@ describe('an imported user', () => {
     await runImport(web.db, { name: 'claims', gateway: 'litellm' }, aPlan({ users, keys }), true)
     const { id, user } = await userOf('claims')
     const account = publicId('account', id)
-    expect((await operator.ask('GET', `/api/operator/accounts/${account}`)).json.importedFrom).to.deep.equal({
-      source: 'claims',
-      theirId: '77',
-    })
+    const due = { source: 'claims', theirId: '77' }
+    expect((await operator.ask('GET', `/api/operator/accounts/${account}`)).json.importedFrom).to.deep.equal(due)
     for (const command of ['login-link', 'account password-reset', 'account role'] as const) {
       expect(await refusal(command, [account, 'admin']), command).to.match(/^Nobody has claimed this account/)
     }

@@ -18,7 +18,7 @@ describe('every entry point, for every second factor', () => {
   const at = atProviders()
   const { newBrowser, asker, mailedToken } = at
   const post = (path: string, body: object, headers: Record<string, string> = {}) =>
-    at.web().post(path, body, undefined, headers)
+    at.web.post(path, body, undefined, headers)
   const login = ({ email }: Person, headers: Record<string, string> = {}) =>
     post('/api/auth/login', { email, password: PASSWORD }, headers)
   const reset = async ({ email }: Person) => {
@@ -44,14 +44,14 @@ describe('every entry point, for every second factor', () => {
   }
   const connected = async ({ email }: Person, more: Who, provider?: string) => {
     const subject = crypto.randomUUID()
-    const { id } = await at.web().db('users').where({ email }).first<{ id: UserId }>('id')
-    const issuer = new URL(at.issuer()).href
-    await at.web().db('identities').insert({ id: crypto.randomUUID(), user_id: id, issuer, subject })
+    const { id } = await at.web.db('users').where({ email }).first<{ id: UserId }>('id')
+    const issuer = new URL(at.provider.issuer).href
+    await at.web.db('identities').insert({ id: crypto.randomUUID(), user_id: id, issuer, subject })
     return newBrowser().through({ subject, ...more }, provider)
   }
   const byLink = async ({ email }: Person) => {
     const command = COMMANDS.find(({ usage }) => usage.startsWith('login-link'))!
-    const { link } = (await command.run(at.web().db, [email], {})).json as { link: string }
+    const { link } = (await command.run(at.web.db, [email], {})).json as { link: string }
     return post('/api/auth/sign-in/mail', { token: new URL(link).hash.slice('#token='.length) })
   }
   const byPasskey = async (device: Device) => {
@@ -91,7 +91,7 @@ describe('every entry point, for every second factor', () => {
 
   for (const [factor, asked, add] of FACTORS)
     it(`opens no session without what is required (ovumcy PR 705): ${factor}`, async () => {
-      const person: Guarded = await aPerson(at.web())
+      const person: Guarded = await aPerson(at.web)
       person.device = (await add(asker(person.token))) ?? undefined
       for (const [entry, due, go] of ENTRIES) {
         const reply = await go(person)

@@ -1,9 +1,13 @@
 import { expect } from 'chai'
-import { PASSWORD, aPerson, anEmail, logIn, useConsole } from '../../support/console.ts'
+import { PASSWORD, aUser, anEmail, logIn, useConsole } from '../../support/console.ts'
 import type { Person } from '../../support/console.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { errorOf, organising } from './support/organising.ts'
+
+const INVALID = [400, 'invalid_request']
+const FORBIDDEN = [403, 'forbidden']
+const NOT_FOUND = [404, 'not_found']
 
 describe('organisations', () => {
   const web = useConsole()
@@ -15,7 +19,7 @@ describe('organisations', () => {
 
   describe('making one and acting for it', () => {
     it('makes its maker the owner, and leaves the session where it was', async () => {
-      const person = await aPerson(web)
+      const person = await aUser(web)
       const made = await api('POST', '/api/organisations', person.token, { name: ' Engines ' })
       expect(made.json.organisation).to.deep.include({ name: 'Engines', role: 'owner' })
       const { id } = made.json.organisation
@@ -40,15 +44,12 @@ describe('organisations', () => {
 
     it('is 404 for accounts that one may not act for, and 400 for a name that is none', async () => {
       const { id } = await anOrganisation()
-      const { token } = await aPerson(web)
+      const { token } = await aUser(web)
       for (const account of [id, 'acc_1', `acc_${'0'.repeat(32)}`, 'usr_1']) {
-        expect(errorOf(await api('POST', '/api/auth/switch', token, { account }))).to.deep.equal([404, 'not_found'])
+        expect(errorOf(await api('POST', '/api/auth/switch', token, { account }))).to.deep.equal(NOT_FOUND)
       }
       for (const name of ['', '  ', 'x'.repeat(61), 7, 'a\nb', undefined, 'Confirm at evil.example']) {
-        expect(errorOf(await api('POST', '/api/organisations', token, { name }))).to.deep.equal([
-          400,
-          'invalid_request',
-        ])
+        expect(errorOf(await api('POST', '/api/organisations', token, { name }))).to.deep.equal(INVALID)
       }
     })
   })
@@ -64,15 +65,14 @@ describe('organisations', () => {
       expect(await seen(one)).to.deep.equal([first.id])
       expect(await seen(organisation.owner)).to.deep.equal([third.id, second.id, first.id])
       expect(first.memberId).to.equal(one.userId)
-      expect((await api('GET', '/api/members', one.token)).json.data.map(({ id }: { id: string }) => id)).to.deep.equal(
-        [one.userId],
-      )
+      const { data } = (await api('GET', '/api/members', one.token)).json
+      expect(data.map(({ id }: { id: string }) => id)).to.deep.equal([one.userId])
       for (const [method, path] of [
         ['PATCH', `/api/keys/${second.id}`],
         ['POST', `/api/keys/${second.id}/rotate`],
         ['DELETE', `/api/keys/${second.id}`],
       ] as const) {
-        expect(errorOf(await api(method, path, one.token, {})), path).to.deep.equal([404, 'not_found'])
+        expect(errorOf(await api(method, path, one.token, {})), path).to.deep.equal(NOT_FOUND)
       }
     })
 
@@ -86,10 +86,9 @@ describe('organisations', () => {
       expect([await works(), (await api('GET', '/api/auth/me', member.token)).status]).to.deep.equal([401, 401])
       const token = await logIn(web, member.email)
       expect((await api('GET', '/api/accounts', token)).json.data).to.have.length(1)
-      expect(errorOf(await api('DELETE', `/api/members/${member.userId}`, organisation.owner.token))).to.deep.equal([
-        404,
-        'not_found',
-      ])
+      expect(errorOf(await api('DELETE', `/api/members/${member.userId}`, organisation.owner.token))).to.deep.equal(
+        NOT_FOUND,
+      )
     })
 
     it('change as owner and admins say, and the owner never', async () => {
@@ -106,14 +105,14 @@ describe('organisations', () => {
         { budget: { credits: -1, period: 'day' } },
         { budget: 3 },
       ]) {
-        expect(errorOf(await api('PATCH', path, admin.token, body))).to.deep.equal([400, 'invalid_request'])
+        expect(errorOf(await api('PATCH', path, admin.token, body))).to.deep.equal(INVALID)
       }
       const { json } = await api('GET', '/api/members', admin.token)
       const owner = `/api/members/${json.data[0].id}`
       expect(errorOf(await api('PATCH', owner, admin.token, { role: 'member' }))).to.deep.equal([409, 'last_owner'])
       expect(errorOf(await api('DELETE', owner, admin.token))).to.deep.equal([409, 'last_owner'])
       const budget = { budget: { credits: 1, period: 'day' } }
-      expect(errorOf(await api('PATCH', owner, admin.token, budget))).to.deep.equal([400, 'invalid_request'])
+      expect(errorOf(await api('PATCH', owner, admin.token, budget))).to.deep.equal(INVALID)
     })
 
     it('never change their own budget, by no way back into the organisation', async () => {
@@ -126,7 +125,7 @@ describe('organisations', () => {
         { role: 'admin', budget: null },
         { budget: { credits: 6, period: 'day' } },
       ]) {
-        expect(errorOf(await api('PATCH', path, admin.token, body))).to.deep.equal([403, 'forbidden'])
+        expect(errorOf(await api('PATCH', path, admin.token, body))).to.deep.equal(FORBIDDEN)
       }
       const self = { email: admin.email, role: 'admin' }
       expect((await api('POST', '/api/invitations', admin.token, self)).json.error).to.equal('already_member')
@@ -146,7 +145,7 @@ describe('organisations', () => {
       expect((await hand(PASSWORD)).json.member).to.deep.include({ role: 'owner', budget: null })
       const { json: state } = await api('GET', '/api/account', organisation.owner.token)
       expect(state.organisation.role).to.equal('admin')
-      expect(errorOf(await hand(PASSWORD))).to.deep.equal([403, 'forbidden'])
+      expect(errorOf(await hand(PASSWORD))).to.deep.equal(FORBIDDEN)
     })
   })
 
@@ -193,14 +192,14 @@ describe('organisations', () => {
     it('takes keys, memberships and invitations along, and leaves the people', async () => {
       const organisation = await anOrganisation()
       const { id, owner } = organisation
-      const [admin, stranger] = [await aMember(organisation, { role: 'admin' }), await aPerson(web)]
+      const [admin, stranger] = [await aMember(organisation, { role: 'admin' }), await aUser(web)]
       const { secret } = (await api('POST', '/api/keys', admin.token, { name: 'k' })).json
       await api('POST', '/api/invitations', owner.token, { email: anEmail(), role: 'member' })
-      expect(errorOf(await end(stranger.token, id))).to.deep.equal([404, 'not_found'])
-      expect(errorOf(await end(admin.token, id))).to.deep.equal([403, 'forbidden'])
-      expect(errorOf(await end(owner.token, id, { name: 'Other' }))).to.deep.equal([400, 'invalid_request'])
+      expect(errorOf(await end(stranger.token, id))).to.deep.equal(NOT_FOUND)
+      expect(errorOf(await end(admin.token, id))).to.deep.equal(FORBIDDEN)
+      expect(errorOf(await end(owner.token, id, { name: 'Other' }))).to.deep.equal(INVALID)
       expect(errorOf(await end(owner.token, id, { password: 'wrong one 1' }))).to.deep.equal([400, 'wrong_password'])
-      expect(errorOf(await end(owner.token, owner.id))).to.deep.equal([404, 'not_found'])
+      expect(errorOf(await end(owner.token, owner.id))).to.deep.equal(NOT_FOUND)
       expect((await end(owner.token, id)).status).to.equal(200)
       expect((await web.get('/v1/models', secret)).status).to.equal(401)
       expect((await api('GET', '/api/auth/me', admin.token)).status).to.equal(401)

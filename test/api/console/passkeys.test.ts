@@ -1,17 +1,15 @@
 import { expect } from 'chai'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { send } from '../../../scripts/harness/http.ts'
-import type { TestWeb } from '../../../scripts/harness/harness.ts'
-import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { ownerOf } from '../../../src/shared/identity/members.ts'
 import { createTokenMint, issueToken } from '../../../src/shared/identity/one-time-tokens.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
-import type { MailId, UserId } from '../../../src/shared/platform/ids.ts'
+import type { MailId } from '../../../src/shared/platform/ids.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import { deleteExpiredChallenges } from '../../../src/shared/sign-in/passkeys.ts'
-import { PASSWORD, aPerson, consoleConfig, startConsole } from '../../support/console.ts'
-import type { TestConsole } from '../../support/console.ts'
-import { addApp, cookieOf } from './support/app.ts'
+import { PASSWORD, aUser, aVisitor, useConsole } from '../../support/console.ts'
+import { useSecondWeb } from '../../support/gateway.ts'
+import { addApp, aged, changesMailedTo, cookieOf } from './support/app.ts'
 import { anAuthenticator } from './support/authenticator.ts'
 import type { Manner } from './support/authenticator.ts'
 
@@ -19,16 +17,8 @@ const shown = ({ status, json }: Reply) => [status, json.error ?? null]
 const REFUSED = [401, 'invalid_credentials']
 
 describe('passkeys', () => {
-  let web: TestConsole
-  let other: TestWeb
-  before(async () => {
-    web = await startConsole(await consoleConfig({ TRUST_PROXY: '1', LOGIN_RATE_LIMIT: '1000' }))
-    other = await startTestWeb(web.config)
-  })
-  after(async () => {
-    await other.stop()
-    await web.stop()
-  })
+  const web = useConsole({ TRUST_PROXY: '1', LOGIN_RATE_LIMIT: '1000' })
+  const other = useSecondWeb(web)
 
   const asker = (token: string) => (method: string, path: string, body?: unknown) =>
     send(method, `${web.url}${path}`, { key: token, body })
@@ -46,7 +36,7 @@ describe('passkeys', () => {
 
   /** A person with a passkey. */
   async function aKeyed() {
-    const person = await aPerson(web)
+    const person = await aUser(web)
     const me = asker(person.token)
     const { device, added } = await addTo(me)
     expect(added.status, JSON.stringify(added.json)).to.equal(200)
@@ -66,10 +56,7 @@ describe('passkeys', () => {
     web.post('/api/auth/passkey', { response: use(await optionsToUse(), manner) })
 
   const login = (email: string) => web.post('/api/auth/login', { email, password: PASSWORD })
-  const mailsOf = async (userId: UserId) =>
-    (await web.db('mails').where({ user_id: userId, kind: 'sign_in_changed' }).orderBy('id')).map(
-      (mail: { details: { change: string } }) => mail.details.change,
-    )
+  const mailsOf = changesMailedTo(web)
 
   it('sign in without an address or a password, and as the second step of a login', async () => {
     const { email, device, codes, userId } = await aKeyed()
@@ -82,18 +69,15 @@ describe('passkeys', () => {
     expect(half.json.secondFactor).to.deep.equal(['passkey', 'recovery'])
     const { ticket } = half.json
     const cookie = cookieOf(half)
-    expect(shown(await web.post('/api/auth/passkey/options', { ticket })), 'another browser').to.deep.equal([
-      401,
-      'invalid_ticket',
-    ])
+    const elsewhere = await web.post('/api/auth/passkey/options', { ticket })
+    expect(shown(elsewhere), 'another browser').to.deep.equal([401, 'invalid_ticket'])
     const options = await optionsToUse({ ticket }, { cookie })
     expect([options.allowCredentials!.length, options.userVerification]).to.deep.equal([1, 'preferred'])
     const passkey = device.use(options, { isVerified: false })
     const pass = (body: object) => web.post('/api/auth/second-factor', { ticket, ...body }, undefined, { cookie })
     const another = await aKeyed()
-    expect(shown(await pass({ passkey: another.device.use(await optionsToUse()) })), 'of another user').to.deep.equal(
-      REFUSED,
-    )
+    const foreign = await pass({ passkey: another.device.use(await optionsToUse()) })
+    expect(shown(foreign), 'of another user').to.deep.equal(REFUSED)
     expect((await pass({ passkey })).json).to.have.property('token')
     expect(await mailsOf(userId)).to.deep.equal(['passkey_added'])
   })
@@ -104,19 +88,13 @@ describe('passkeys', () => {
     const response = device.use(options)
     const use = (at = web.url) => send('POST', `${at}/api/auth/passkey`, { body: { response } })
     const both = await Promise.all([use(), use(other.url)])
-    expect(
-      both.map(({ status }) => status).toSorted((a, b) => a - b),
-      'at once in two processes',
-    ).to.deep.equal([200, 401])
+    expect(both.map(({ status }) => status)).to.have.members([200, 401])
     const late = await optionsToUse()
     await web.db('passkey_challenges').update({ expires_at: web.db.fn.now() })
     const refused: [string, Promise<Reply>][] = [
       ['spent', use()],
       ['late', web.post('/api/auth/passkey', { response: device.use(late) })],
-      [
-        'of a challenge that was never given',
-        web.post('/api/auth/passkey', { response: device.use({ challenge: 'AAAA' }) }),
-      ],
+      ['of no challenge', web.post('/api/auth/passkey', { response: device.use({ challenge: 'AAAA' }) })],
       ['unverified', signIn(device, { isVerified: false })],
       ['of another origin', signIn(device, { origin: 'https://gate.example.evil.example' })],
       ['of another host', signIn(device, { host: 'evil.example' })],
@@ -146,7 +124,7 @@ describe('passkeys', () => {
     const { options } = (await me('POST', '/api/auth/passkeys/options', {})).json
     expect(options).to.deep.include({ rp: { name: 'Tollgate', id: 'gate.example' }, attestation: 'none' })
     expect(options.user.name).to.equal(email)
-    const stranger = asker((await aPerson(web)).token)
+    const stranger = asker((await aVisitor(web)).token)
     const response = anAuthenticator().make(options as Options)
     const add = (who: typeof me, sent: object) => who('POST', '/api/auth/passkeys', { name: 'x', response: sent })
     const invalid = [400, 'invalid_request']
@@ -163,20 +141,17 @@ describe('passkeys', () => {
     expect(shown((await addTo(me, anAuthenticator(), attested)).added), 'with certificates').to.deep.equal(invalid)
     const made = (await addTo(me, anAuthenticator())).added.json
     expect([made.recoveryCodes, made.passkey.lastUsedAt]).to.deep.equal([null, null])
-    const rows = Array.from({ length: 18 }, (_, nth) => ({
-      id: `00000000-0000-7000-8000-${String(process.pid).padStart(10, '0')}${10 + nth}`,
-      nth,
-    }))
-    for (const { id, nth } of rows)
-      await web.db('passkeys').insert({
-        id,
+    await web.db('passkeys').insert(
+      Array.from({ length: 18 }, (_, nth) => ({
+        id: crypto.randomUUID(),
         user_id: userId,
         credential_id: Buffer.from([nth]),
         public_key: Buffer.from([0]),
         counter: 0,
         transports: [],
         name: 'x',
-      })
+      })),
+    )
     expect(shown((await addTo(me)).added)).to.deep.equal([409, 'too_many_passkeys'])
   })
 
@@ -184,19 +159,13 @@ describe('passkeys', () => {
     const { me, passkey, token, email, device, userId } = await aKeyed()
     const { added } = await addTo(me)
     const path = `/api/auth/passkeys/${passkey.id}`
-    const stranger = asker((await aPerson(web)).token)
+    const stranger = asker((await aVisitor(web)).token)
     expect(shown(await stranger('PATCH', path, { name: 'mine' }))).to.deep.equal([404, 'not_found'])
     expect(shown(await stranger('DELETE', path))).to.deep.equal([404, 'not_found'])
     expect((await me('PATCH', path, { name: 'Laptop' })).json.passkey.name).to.equal('Laptop')
-    expect((await me('GET', '/api/auth/passkeys')).json.data.map((one: { name: string }) => one.name)).to.deep.equal([
-      'Phone',
-      'Laptop',
-    ])
-    const age = {
-      created_at: web.db.raw(`now() - interval '16 minutes'`),
-      expires_at: web.db.raw(`now() + interval '1 hour'`),
-    }
-    await web.db('sessions').where({ user_id: userId }).update(age)
+    const names = (await me('GET', '/api/auth/passkeys')).json.data.map((one: { name: string }) => one.name)
+    expect(names).to.deep.equal(['Phone', 'Laptop'])
+    await web.db('sessions').where({ user_id: userId }).update(aged(web))
     for (const [method, at] of [
       ['POST', '/api/auth/passkeys/options'],
       ['DELETE', path],
@@ -206,9 +175,8 @@ describe('passkeys', () => {
       me('POST', '/api/auth/proof', { passkey: device.use(await optionsToUse(), manner) })
     expect(shown(await prove({ isVerified: false }))).to.deep.equal(REFUSED)
     const another = await aKeyed()
-    expect(
-      shown(await me('POST', '/api/auth/proof', { passkey: another.device.use(await optionsToUse()) })),
-    ).to.deep.equal(REFUSED)
+    const foreign = another.device.use(await optionsToUse())
+    expect(shown(await me('POST', '/api/auth/proof', { passkey: foreign }))).to.deep.equal(REFUSED)
     expect((await prove()).status).to.equal(200)
     expect((await me('POST', '/api/auth/passkeys/options', {})).status).to.equal(200)
     expect((await me('DELETE', path)).status).to.equal(200)
@@ -219,7 +187,7 @@ describe('passkeys', () => {
   })
 
   it('stay when the app is removed, and end other sessions only as the first factor', async () => {
-    const person = await aPerson(web)
+    const person = await aUser(web)
     const second = (await login(person.email)).json.token as string
     const me = asker(person.token)
     await addTo(me)

@@ -10,23 +10,14 @@ import { findUserByEmail } from '../../../src/shared/identity/users.ts'
 import type { MailId } from '../../../src/shared/platform/ids.ts'
 import { anOrganisation } from '../../../scripts/harness/factories.ts'
 import { PASSWORD, aPerson, anEmail } from '../../support/console.ts'
-import type { TestConsole } from '../../support/console.ts'
+import { aged } from './support/app.ts'
 import { addPasskey } from './support/authenticator.ts'
-import type { Who, startGitHub } from './support/provider.ts'
+import type { Who } from './support/provider.ts'
 import { aBrowser, signInThere } from './support/provider.ts'
 import { CALLBACK, atProviders, kindOf, shown } from './support/at-providers.ts'
 
 describe('providers as they are configured', () => {
-  const at = atProviders()
-  const { newBrowser, identitiesOf, someone, asker } = at
-  let web: TestConsole
-  let off: TestConsole
-  let github: Awaited<ReturnType<typeof startGitHub>>
-  before(() => {
-    web = at.web()
-    off = at.off()
-    github = at.github()
-  })
+  const { web, off, github, newBrowser, identitiesOf, someone, asker } = atProviders()
 
   it('makes users as `register` and `domains` say, and accepts the invitation that it came with', async () => {
     const invited = async (to: string) => {
@@ -106,22 +97,13 @@ describe('providers as they are configured', () => {
     expect(shown(await remove())).to.deep.equal([409, 'last_sign_in'])
     await addPasskey(asker(person.token))
     const user = (await findUserByEmail(web.db, person.email))!
-    await web
-      .db('sessions')
-      .where({ user_id: user.id })
-      .update({
-        created_at: web.db.raw(`now() - interval '16 minutes'`),
-        expires_at: web.db.raw(`now() + interval '1 hour'`),
-      })
+    await web.db('sessions').where({ user_id: user.id }).update(aged(web))
     for (const [method, path] of [
       ['POST', '/api/identities/local'],
       ['DELETE', `/api/identities/${data[0].id}`],
       ['POST', '/api/auth/delete'],
     ] as const)
-      expect(
-        shown(await me(method, path, method === 'POST' ? { email: person.email } : undefined)),
-        path,
-      ).to.deep.equal([403, 'proof_required'])
+      expect(shown(await me(method, path, { email: person.email })), path).to.deep.equal([403, 'proof_required'])
     const beginProof = async () => {
       const { url } = (await me('POST', '/api/auth/proof', { provider: true })).json
       const sent = Object.fromEntries(new URL(url as string).searchParams)
@@ -135,10 +117,8 @@ describe('providers as they are configured', () => {
     const before = await beginProof()
     // As if the proof had been asked for after the sign-in there.
     await web.db('provider_attempts').update({ expires_at: web.db.raw(`expires_at + interval '2 minutes'`) })
-    expect(shown(await browser.back(await signInThere(before, { subject }))), 'an old sign-in').to.deep.equal([
-      401,
-      'invalid_credentials',
-    ])
+    const old = await browser.back(await signInThere(before, { subject }))
+    expect(shown(old), 'an old sign-in').to.deep.equal([401, 'invalid_credentials'])
     expect(shown(await prove({ subject: 'somebody else' }))).to.deep.equal([401, 'invalid_credentials'])
     expect(shown(await remove())).to.deep.equal([403, 'proof_required'])
     expect((await prove({ subject })).json).to.deep.equal({ ok: true, done: 'proved' })

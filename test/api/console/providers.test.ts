@@ -1,9 +1,8 @@
 import { expect } from 'chai'
-import type { TestWeb } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import { findUserByEmail } from '../../../src/shared/identity/users.ts'
 import { PASSWORD, aPerson, anEmail } from '../../support/console.ts'
-import type { Person, TestConsole } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
 import { addApp } from './support/app.ts'
 import { addPasskey } from './support/authenticator.ts'
 import type { Who } from './support/provider.ts'
@@ -11,14 +10,7 @@ import { signInThere } from './support/provider.ts'
 import { CALLBACK, atProviders, kindOf, shown } from './support/at-providers.ts'
 
 describe('signing in at a provider', () => {
-  const at = atProviders()
-  const { newBrowser, identitiesOf, someone, asker, mailedToken } = at
-  let web: TestConsole
-  let other: TestWeb
-  before(() => {
-    web = at.web()
-    other = at.other()
-  })
+  const { web, other, newBrowser, identitiesOf, someone, asker, mailedToken } = atProviders()
 
   it('makes a verified user without a password, with credits, mail and record, known by the subject', async () => {
     const email = anEmail()
@@ -37,9 +29,8 @@ describe('signing in at a provider', () => {
 
   it('leads to the exact address with PKCE, state and nonce, and comes back to one path of its own', async () => {
     const browser = newBrowser()
-    const address = new URL(
-      await browser.begin('local', '?next=https://evil.example&redirect_uri=https://evil.example'),
-    )
+    const query = '?next=https://evil.example&redirect_uri=https://evil.example'
+    const address = new URL(await browser.begin('local', query))
     const sent = Object.fromEntries(address.searchParams)
     expect(sent).to.include({ redirect_uri: `${CALLBACK}/local`, code_challenge_method: 'S256', response_type: 'code' })
     for (const name of ['state', 'nonce', 'code_challenge']) expect(sent[name], name).to.match(/^[\w-]{43}$/)
@@ -111,10 +102,8 @@ describe('signing in at a provider', () => {
     expect(kindOf(await login(victim, false)), 'without pending').to.equal('session')
     expect(shown(await login(stranger, true)), 'another user').to.deep.equal([403, 'forbidden'])
     expect(shown(await login(victim, true, newBrowser())), 'another browser').to.deep.equal([401, 'invalid_ticket'])
-    expect(shown(await browser.ask('POST', '/api/auth/sign-in/email', { email: stranger.email }))).to.deep.equal([
-      400,
-      'invalid_request',
-    ])
+    const mailed = await browser.ask('POST', '/api/auth/sign-in/email', { email: stranger.email })
+    expect(shown(mailed)).to.deep.equal([400, 'invalid_request'])
     expect(await identitiesOf(victim.email)).to.deep.equal([])
     expect(kindOf(await login(victim, true))).to.equal('session')
     expect(shown(await login(victim, true)), 'twice').to.deep.equal([401, 'invalid_ticket'])
@@ -159,11 +148,8 @@ describe('signing in at a provider', () => {
     await own.back(await signInThere(url as string, { subject: `hijacker ${attacker.email}` }))
     expect((await own.finish()).json).to.deep.equal({ ok: true, done: 'linked' })
     await addPasskey(me)
-    const { json } = await newBrowser().through({
-      subject: `owner ${attacker.email}`,
-      email: attacker.email,
-      verified: true,
-    })
+    const who = { subject: `owner ${attacker.email}`, email: attacker.email, verified: true }
+    const { json } = await newBrowser().through(who)
     expect(json.user).to.include({ email: attacker.email, emailVerified: true })
     expect((await me('GET', '/api/auth/me')).status).to.equal(401)
     expect((await get(`${web.url}/v1/key`, key.key as string)).status).to.equal(401)

@@ -8,37 +8,24 @@ import { deleteExpiredTickets } from '../../../src/shared/identity/tickets.ts'
 import { ownerOf } from '../../../src/shared/identity/members.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import type { UserId } from '../../../src/shared/platform/ids.ts'
-import type { Settings, TestWeb } from '../../../scripts/harness/harness.ts'
-import { startTestWeb } from '../../../scripts/harness/harness.ts'
-import { PASSWORD, aPerson, consoleConfig, startConsole } from '../../support/console.ts'
+import { PASSWORD, aPerson, aUser, aVisitor, anAsker, useConsole } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
-import { addApp, cookieOf } from './support/app.ts'
+import { useSecondWeb } from '../../support/gateway.ts'
+import { addApp, aged, changesMailedTo, cookieOf } from './support/app.ts'
 
-const start = async (settings: Settings = {}): Promise<TestConsole> =>
-  startConsole(await consoleConfig({ TRUST_PROXY: '1', LOGIN_RATE_LIMIT: '1000', ...settings }))
+const SETTINGS = { TRUST_PROXY: '1', LOGIN_RATE_LIMIT: '1000' }
 
 const shown = ({ status, json }: Reply) => [status, json.error ?? null]
-
-/** A session whose login is longer ago than a proof holds. */
-const aged = ({ db }: Pick<TestConsole, 'db'>) => ({
-  created_at: db.raw(`now() - interval '16 minutes'`),
-  expires_at: db.raw(`now() + interval '1 hour'`),
-})
+const NO_TICKET = [401, 'invalid_ticket']
+const UNPROVED = [403, 'proof_required']
+const WRONG = [401, 'invalid_credentials']
 
 let networks = 0
 const elsewhere = () => ({ 'x-forwarded-for': `10.77.${networks >> 8}.${++networks & 255}` })
 
 describe('the second factor', () => {
-  let web: TestConsole
-  let other: TestWeb
-  before(async () => {
-    web = await start()
-    other = await startTestWeb(web.config)
-  })
-  after(async () => {
-    await other.stop()
-    await web.stop()
-  })
+  const web = useConsole(SETTINGS)
+  const other = useSecondWeb(web)
 
   const asker = (token: string) => (method: string, path: string, body?: unknown) =>
     send(method, `${web.url}${path}`, { key: token, body })
@@ -71,10 +58,7 @@ describe('the second factor', () => {
 
   const actionsOf = (userId: UserId) =>
     web.db('operator_actions').where({ operator_id: userId }).orderBy('id').pluck<string[]>('action')
-  const mailsOf = async (userId: UserId) =>
-    (await web.db('mails').where({ user_id: userId, kind: 'sign_in_changed' }).orderBy('id')).map(
-      (mail: { details: { change: string } }) => mail.details.change,
-    )
+  const mailsOf = changesMailedTo(web)
 
   it('is asked for after the password, in place of a session, and then answers as a login does', async () => {
     const { email, app } = await aGuarded()
@@ -86,7 +70,7 @@ describe('the second factor', () => {
     const { status, json } = await pass({ code: app() })
     expect([status, Object.keys(json as object)]).to.deep.equal([200, ['ok', 'token', 'user']])
     expect((await web.get('/api/auth/me', json.token as string)).json.user).to.deep.equal(json.user)
-    expect(shown(await pass({ code: app(1) })), 'a second use').to.deep.equal([401, 'invalid_ticket'])
+    expect(shown(await pass({ code: app(1) })), 'a second use').to.deep.equal(NO_TICKET)
   })
 
   it('accepts each code once, in any number of processes at once', async () => {
@@ -99,7 +83,7 @@ describe('the second factor', () => {
     )
     expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 401, 401, 401])
     const { pass } = await aTicket(email)
-    expect(shown(await pass({ code: app() })), 'an earlier step').to.deep.equal([401, 'invalid_credentials'])
+    expect(shown(await pass({ code: app() })), 'an earlier step').to.deep.equal(WRONG)
     const both = await Promise.all([pass({ code }), pass({ code }, other.url)])
     expect(both.map(({ status }) => status)).to.deep.equal([401, 401])
   })
@@ -109,22 +93,18 @@ describe('the second factor', () => {
     const first = await aTicket(email)
     const wrong = [undefined, '__Host-tollgate-sign-in=x', cookieOf(await login(email))]
     for (const cookie of wrong)
-      expect(shown(await first.pass({ code: app() }, web.url, cookie ? { cookie } : {}))).to.deep.equal([
-        401,
-        'invalid_ticket',
-      ])
-    for (let nth = 0; nth < 5; nth++)
-      expect(shown(await first.pass({ code: 'x' }))).to.deep.equal([401, 'invalid_credentials'])
-    expect(shown(await first.pass({ code: app() }))).to.deep.equal([401, 'invalid_ticket'])
+      expect(shown(await first.pass({ code: app() }, web.url, cookie ? { cookie } : {}))).to.deep.equal(NO_TICKET)
+    for (let nth = 0; nth < 5; nth++) expect(shown(await first.pass({ code: 'x' }))).to.deep.equal(WRONG)
+    expect(shown(await first.pass({ code: app() }))).to.deep.equal(NO_TICKET)
 
     const late = await aTicket(email)
     await web.db('sign_in_tickets').update({ expires_at: web.db.raw(`expires_at - interval '5 minutes'`) })
-    expect(shown(await late.pass({ code: app() }))).to.deep.equal([401, 'invalid_ticket'])
+    expect(shown(await late.pass({ code: app() }))).to.deep.equal(NO_TICKET)
     expect(await deleteExpiredTickets(web.db)).to.be.at.least(1)
 
     const old = await aTicket(email)
     await me('POST', '/api/auth/password', { currentPassword: PASSWORD, password: `${PASSWORD}2` })
-    expect(shown(await old.pass({ code: app() }))).to.deep.equal([401, 'invalid_ticket'])
+    expect(shown(await old.pass({ code: app() }))).to.deep.equal(NO_TICKET)
     await me('POST', '/api/auth/password', { currentPassword: `${PASSWORD}2`, password: PASSWORD })
     await rewind()
     const { pass } = await aTicket(email)
@@ -147,7 +127,7 @@ describe('the second factor', () => {
       required: false,
       password: true,
     })
-    expect(shown(await (await aTicket(email)).pass({ recoveryCode: code }))).to.deep.equal([401, 'invalid_credentials'])
+    expect(shown(await (await aTicket(email)).pass({ recoveryCode: code }))).to.deep.equal(WRONG)
     expect(await mailsOf(userId)).to.deep.equal(['totp_added', 'recovery_code_used'])
     expect(await actionsOf(userId)).to.deep.equal(['totp_added', 'recovery_code_used'])
   })
@@ -177,15 +157,12 @@ describe('the second factor', () => {
   it('is removed by a user who has just proved themselves, or by an operator, who ends all sessions', async () => {
     const { email, id, me, app, token, userId, rewind } = await aGuarded()
     await web.db('sessions').where({ user_id: userId }).update(aged(web))
-    expect(shown(await me('DELETE', '/api/auth/totp'))).to.deep.equal([403, 'proof_required'])
-    expect(shown(await me('POST', '/api/auth/proof', { code: '000000' }))).to.deep.equal([401, 'invalid_credentials'])
+    expect(shown(await me('DELETE', '/api/auth/totp'))).to.deep.equal(UNPROVED)
+    expect(shown(await me('POST', '/api/auth/proof', { code: '000000' }))).to.deep.equal(WRONG)
     expect(shown(await me('POST', '/api/auth/proof', { password: 'x' }))).to.deep.equal([400, 'wrong_password'])
     expect(shown(await me('POST', '/api/auth/proof', {}))).to.deep.equal([400, 'invalid_request'])
     expect((await me('POST', '/api/auth/proof', { code: app() })).status).to.equal(200)
-    expect(shown(await me('POST', '/api/auth/totp', {})), 'a code is no password').to.deep.equal([
-      403,
-      'proof_required',
-    ])
+    expect(shown(await me('POST', '/api/auth/totp', {})), 'a code is no password').to.deep.equal(UNPROVED)
     expect((await me('DELETE', '/api/auth/totp')).json).to.deep.equal({ ok: true })
     expect(shown(await me('DELETE', '/api/auth/totp'))).to.deep.equal([404, 'not_found'])
     expect((await login(email)).json).to.have.property('token')
@@ -195,7 +172,7 @@ describe('the second factor', () => {
     await rewind()
     const { pass } = await aTicket(email)
     await resetSecondFactor(web.db, null, { id: userId, account_id: parseId('account', id)! })
-    expect(shown(await pass({ code: app() }))).to.deep.equal([401, 'invalid_ticket'])
+    expect(shown(await pass({ code: app() }))).to.deep.equal(NO_TICKET)
     expect((await web.get('/api/auth/me', token)).status).to.equal(401)
     expect((await login(email)).json).to.have.property('token')
     const changes = ['totp_added', 'totp_removed', 'totp_added']
@@ -212,7 +189,7 @@ describe('the second factor', () => {
     await asker(begun.token)('POST', '/api/auth/totp', {})
     expect((await login(begun.email)).json).to.have.property('token')
     const confirm = (code: string) => asker(begun.token)('POST', '/api/auth/totp/confirm', { code })
-    expect(shown(await confirm('000000'))).to.deep.equal([401, 'invalid_credentials'])
+    expect(shown(await confirm('000000'))).to.deep.equal(WRONG)
   })
 
   it('rests encrypted, and moves to another APP_SECRET', async () => {
@@ -227,40 +204,12 @@ describe('the second factor', () => {
     expect(createTotpBox({ APP_SECRET: now }).open(userId, await sealed())).to.deep.equal(secret)
     await resealTotpSecrets(web.db, createTotpBox({ APP_SECRET: web.config.APP_SECRET, APP_SECRET_PREVIOUS: now }))
   })
-})
 
-describe('a second factor that is required', () => {
-  let web: TestConsole
-  afterEach(() => web.stop())
-
-  it('is set up first: those who must have one can do nothing else', async () => {
-    for (const policy of ['operators', 'all'] as const) {
-      web = await start({ SECOND_FACTOR: policy })
-      const user = await aPerson(web)
-      const operator = await aPerson(web)
-      await setAccountRole(web.db, null, parseId('account', operator.id)!, 'admin')
-      const me = (token: string, path: string) => web.get(path, token)
-      const refused = [403, 'second_factor_required']
-      for (const path of ['/api/keys', '/api/account', '/api/ledger', '/api/auth/sessions', '/api/operator/overview']) {
-        expect(shown(await me(operator.token, path)), path).to.deep.equal(refused)
-        if (policy === 'all') expect(shown(await me(user.token, path)), path).to.deep.equal(refused)
-      }
-      if (policy === 'operators') expect((await me(user.token, '/api/keys')).status).to.equal(200)
-      for (const path of ['/api/auth/me', '/api/auth/second-factor'])
-        expect((await me(operator.token, path)).status, path).to.equal(200)
-      await addApp((method, path, body) => send(method, `${web.url}${path}`, { key: operator.token, body }))
-      expect((await me(operator.token, '/api/operator/overview')).status).to.equal(200)
-      if (policy === 'operators') await web.stop()
-    }
-  })
-
-  it('is advised to operators, who prove themselves before they give something away', async () => {
-    web = await start({ SECOND_FACTOR: '' })
-    const operator = await aPerson(web)
-    const { id } = await aPerson(web)
+  it('is advised to operators where it is not required, who prove themselves before they give anything', async () => {
+    const operator = await aUser(web)
+    const { id } = await aVisitor(web)
     await setAccountRole(web.db, null, parseId('account', operator.id)!, 'admin')
-    const ask = (method: string, path: string, body?: unknown) =>
-      send(method, `${web.url}${path}`, { key: operator.token, body })
+    const ask = asker(operator.token)
     expect((await ask('GET', '/api/operator/overview')).json.advice).to.have.length(1)
     const give = () => ask('POST', `/api/operator/accounts/${id}/grants`, { amount: 1, origin: 'bonus' })
     expect((await give()).status).to.equal(200)
@@ -278,11 +227,36 @@ describe('a second factor that is required', () => {
       ['POST', `/api/operator/keys/${key}/rotate`, {}],
       ['DELETE', `/api/operator/keys/${key}`, undefined],
     ] as const)
-      expect(shown(await ask(method, path, body)), path).to.deep.equal([403, 'proof_required'])
+      expect(shown(await ask(method, path, body)), path).to.deep.equal(UNPROVED)
     expect((await ask('GET', `/api/operator/accounts/${id}`)).status).to.equal(200)
     expect((await ask('POST', '/api/auth/proof', { password: PASSWORD })).json).to.deep.equal({ ok: true })
     expect((await give()).status).to.equal(200)
     await web.db('sessions').update({ proved_at: aged(web).created_at })
-    expect(shown(await give())).to.deep.equal([403, 'proof_required'])
+    expect(shown(await give())).to.deep.equal(UNPROVED)
   })
+})
+
+describe('a second factor that is required', () => {
+  const shownTo = async (at: TestConsole, token: string, path: string) => shown(await at.get(path, token))
+  const refused = [403, 'second_factor_required']
+  const allowed = [200, null]
+
+  for (const [policy, ofUsers] of [
+    ['operators', allowed],
+    ['all', refused],
+  ] as const) {
+    const web = useConsole({ ...SETTINGS, SECOND_FACTOR: policy })
+    it(`is set up first: those who must have one (${policy}) can do nothing else`, async () => {
+      const user = await aVisitor(web)
+      const operator = await anAsker(web, 'admin')
+      for (const path of ['/api/keys', '/api/account', '/api/ledger', '/api/auth/sessions', '/api/operator/overview'])
+        expect(await shownTo(web, operator.token, path), path).to.deep.equal(refused)
+      for (const path of ['/api/keys', '/api/account', '/api/ledger', '/api/auth/sessions'])
+        expect(await shownTo(web, user.token, path), path).to.deep.equal(ofUsers)
+      for (const path of ['/api/auth/me', '/api/auth/second-factor'])
+        expect(await shownTo(web, operator.token, path), path).to.deep.equal(allowed)
+      await addApp(operator.ask)
+      expect(await shownTo(web, operator.token, '/api/operator/overview')).to.deep.equal(allowed)
+    })
+  }
 })

@@ -2,10 +2,11 @@ import { expect } from 'chai'
 import { createHash } from 'node:crypto'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { ownerOf } from '../../../src/shared/identity/members.ts'
+import { NO_PASSWORD } from '../../../src/shared/identity/passwords.ts'
 import { endSessions, deleteExpiredSessions, openSession } from '../../../src/shared/identity/sessions.ts'
 import { parseId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId } from '../../../src/shared/platform/ids.ts'
-import { PASSWORD, aPerson, logIn, useConsole } from '../../support/console.ts'
+import { PASSWORD, aPerson, aUser, aVisitor, logIn, useConsole } from '../../support/console.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
 
@@ -22,20 +23,16 @@ describe('sessions', () => {
       .where({ token_hash: hashOf(token) })
       .update({ [column]: web.db.raw('?? + ?::interval', [column, by]) })
 
-  it('open with 32 random bytes, of which only the SHA-256 is kept', async () => {
-    const { token } = await aPerson(web)
+  it('open with 32 random bytes, of which only the SHA-256 is kept, for 7 days of the clock of Postgres', async () => {
+    const { token } = await aVisitor(web)
     expect(Buffer.from(token, 'base64url')).to.have.length(32)
-    const [row] = await web.db('sessions').where({ token_hash: hashOf(token) })
+    const lasting = web.db.raw("expires_at - created_at = interval '7 days' AS week")
+    const [row] = await web
+      .db('sessions')
+      .where({ token_hash: hashOf(token) })
+      .select('*', lasting)
     expect(JSON.stringify(row)).not.to.contain(token)
-  })
-
-  it('last 7 days by the clock of the database', async () => {
-    const { token } = await aPerson(web)
-    const { rows } = await web.db.raw(
-      "SELECT expires_at - created_at = interval '7 days' AS week FROM sessions WHERE token_hash = ?",
-      [hashOf(token)],
-    )
-    expect(rows[0].week).to.equal(true)
+    expect(row.week).to.equal(true)
     await move(token, 'expires_at', '-7 days +1 minute')
     expect(await me(token)).to.equal(200)
     await move(token, 'expires_at', '-1 minute')
@@ -43,34 +40,21 @@ describe('sessions', () => {
   })
 
   it('are refused without a token, with a malformed or unknown one, and with an API key', async () => {
-    const { token } = await aPerson(web)
-    for (const authorization of [
-      '',
-      'Bearer',
-      'Bearer ',
-      `Basic ${token}`,
-      `Bearer ${token} ${token}`,
-      `Bearer ${token}x`,
-      `Bearer ${token.slice(1)}`,
-      token,
-      `Bearer ${'a'.repeat(43)}`,
-      `Bearer tg_${'a'.repeat(40)}`,
-      `Bearer ${'a'.repeat(8000)}`,
-      'Bearer ../../etc',
-      'Bearer \u00e9',
-    ]) {
+    const { token } = await aVisitor(web)
+    const texts = ['', 'Bearer', 'Bearer ', `Basic ${token}`, `Bearer ${token} ${token}`, token, 'Bearer \u00e9']
+    const tokens = [`${token}x`, token.slice(1), 'a'.repeat(43), `tg_${'a'.repeat(40)}`, 'a'.repeat(8000), '../../etc']
+    for (const authorization of [...texts, ...tokens.map((one) => `Bearer ${one}`)]) {
       const { status, json, headers } = await send('GET', `${web.url}/api/auth/me`, { headers: { authorization } })
       expect([status, json.error], authorization.slice(0, 60)).to.deep.equal([401, 'unauthorized'])
       expect(headers.get('www-authenticate')).to.equal('Bearer')
       expect(headers.get('cache-control')).to.equal('no-store')
     }
-    expect(
-      (await send('GET', `${web.url}/api/auth/me`, { headers: { authorization: `bEaReR ${token}` } })).status,
-    ).to.equal(200)
+    const headers = { authorization: `bEaReR ${token}` }
+    expect((await send('GET', `${web.url}/api/auth/me`, { headers })).status).to.equal(200)
   })
 
   it('end one by one by logout, and a second logout is unauthorized', async () => {
-    const { email, token } = await aPerson(web)
+    const { email, token } = await aUser(web)
     const other = await logIn(web, email)
     const bodies = [undefined, {}]
     expect((await web.post('/api/auth/logout', bodies[0], token)).json).to.deep.equal({ ok: true })
@@ -96,8 +80,8 @@ describe('sessions', () => {
   })
 
   it('are revoked one by one, and only by their owner', async () => {
-    const { email, token } = await aPerson(web)
-    const stranger = await aPerson(web)
+    const { email, token } = await aUser(web)
+    const stranger = await aVisitor(web)
     const other = await logIn(web, email)
     const [{ id }] = (await web.get('/api/auth/sessions', token)).json.data
     const revoke = (session: string, by: string) =>
@@ -113,7 +97,7 @@ describe('sessions', () => {
   })
 
   it('record their last use at most once a minute', async () => {
-    const { token } = await aPerson(web)
+    const { token } = await aVisitor(web)
     const seen = async (): Promise<string> => (await web.get('/api/auth/sessions', token)).json.data[0].lastSeenAt
     const first = await seen()
     expect(await seen()).to.equal(first)
@@ -122,60 +106,52 @@ describe('sessions', () => {
   })
 
   it('of a suspended account are refused at once, and do not come back with it', async () => {
-    const { token, id, email } = await aPerson(web)
+    const { token, id, email } = await aUser(web)
+    const account = web.db('accounts').where({ id: idOf(id) })
+    await account.clone().update({ status: 'suspended' })
+    expect(await me(token), 'even if their row still exists').to.equal(401)
+    await account.update({ status: 'active' })
+    expect(await me(token)).to.equal(200)
     await setAccountStatus(web.db, null, idOf(id), 'suspended')
-    expect(await me(token)).to.equal(401)
     await setAccountStatus(web.db, null, idOf(id), 'active')
     expect(await me(token)).to.equal(401)
     expect(await me(await logIn(web, email))).to.equal(200)
   })
 
-  it('are refused while their account is suspended, even if their row still exists', async () => {
-    const { token, id } = await aPerson(web)
-    await web
-      .db('accounts')
-      .where({ id: idOf(id) })
-      .update({ status: 'suspended' })
-    expect(await me(token)).to.equal(401)
-  })
+  /** What a login of a visitor opens. */
+  const aLogin = async () => {
+    const accountId = idOf((await aVisitor(web)).id)
+    const userId = (await ownerOf(web.db, accountId))!
+    return { userId, opening: { userId, accountId, passwordHash: NO_PASSWORD, userAgent: '', ip: '' } }
+  }
 
   it('do not survive as that of a login with the old password that ran during a change', async () => {
-    const { id } = await aPerson(web)
-    const accountId = idOf(id)
-    const userId = (await ownerOf(web.db, accountId))!
-    const [{ password_hash: old }] = await web.db('users').where({ id: userId })
+    const { userId, opening } = await aLogin()
     const change = await web.db.transaction()
     await change('users').where({ id: userId }).update({ password_hash: 'changed' })
-    const opening = openSession(web.db, { userId, accountId, passwordHash: old, userAgent: '', ip: '' })
+    const opened = openSession(web.db, opening)
     await untilItWaits(web.db, '%INSERT INTO sessions%')
     await endSessions(change, userId)
     await change.commit()
-    expect(await opening).to.equal(null)
+    expect(await opened).to.equal(null)
     expect(await web.db('sessions').where({ user_id: userId })).to.deep.equal([])
   })
 
   it('are not opened by a login with a password alone that ran while a second factor was added', async () => {
-    const { id } = await aPerson(web)
-    const accountId = idOf(id)
-    const userId = (await ownerOf(web.db, accountId))!
-    const [{ password_hash: passwordHash }] = await web.db('users').where({ id: userId })
-    const one = { userId, accountId, passwordHash, userAgent: '', ip: '' }
+    const { userId, opening } = await aLogin()
     const adding = await web.db.transaction()
     await adding('users').where({ id: userId }).update({ has_second_factor: true })
-    const opening = openSession(web.db, one)
+    const opened = openSession(web.db, opening)
     await untilItWaits(web.db, '%INSERT INTO sessions%')
     await adding.commit()
-    expect(await opening).to.equal(null)
-    expect(await openSession(web.db, { ...one, hasPassedSecondFactor: true })).not.to.equal(null)
+    expect(await opened).to.equal(null)
+    expect(await openSession(web.db, { ...opening, hasPassedSecondFactor: true })).not.to.equal(null)
   })
 
   it('are all ended by a change that waits for a running login', async () => {
-    const { id } = await aPerson(web)
-    const accountId = idOf(id)
-    const userId = (await ownerOf(web.db, accountId))!
-    const [{ password_hash: old }] = await web.db('users').where({ id: userId })
+    const { userId, opening } = await aLogin()
     const login = await web.db.transaction()
-    expect(await openSession(login, { userId, accountId, passwordHash: old, userAgent: '', ip: '' })).not.to.equal(null)
+    expect(await openSession(login, opening)).not.to.equal(null)
     const changing = web.db.transaction(async (trx) => {
       await trx('users').where({ id: userId }).update({ password_hash: 'changed' })
       await endSessions(trx, userId)
@@ -187,8 +163,8 @@ describe('sessions', () => {
   })
 
   it('are deleted once they have expired', async () => {
-    const { token } = await aPerson(web)
-    const { token: live } = await aPerson(web)
+    const { token } = await aVisitor(web)
+    const { token: live } = await aVisitor(web)
     await move(token, 'expires_at', '-8 days')
     expect(await deleteExpiredSessions(web.db)).to.be.at.least(1)
     expect(await web.db('sessions').where({ token_hash: hashOf(token) })).to.deep.equal([])

@@ -1,11 +1,7 @@
 import { expect } from 'chai'
 import { createKey } from '../../../src/shared/identity/api-keys.ts'
-import { Calls } from '../../../src/shared/calls/calls.ts'
-import type { UsageRow } from '../../../src/shared/reports/usage.ts'
-import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { publicId } from '../../../src/shared/platform/ids.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { post } from '../../../scripts/harness/http.ts'
 import type { MadeCall } from './support/records.ts'
 import { aCall, useDescribed } from './support/records.ts'
 import { withinOneDay } from '../../support/one-day.ts'
@@ -68,53 +64,17 @@ describe('the usage of an account', () => {
       await aCall(web.db, account)
       const days = (await api('GET', '/api/usage')).json.data.map((row: { day: string }) => row.day)
       expect(days).to.deep.equal([dayAgo(29), dayAgo(0)])
-      expect(
-        (await api('GET', `/api/usage?to=${dayAgo(1)}`)).json.data.map((row: { day: string }) => row.day),
-      ).to.deep.equal([dayAgo(30), dayAgo(29)])
+      const seen = (await api('GET', `/api/usage?to=${dayAgo(1)}`)).json.data.map((row: { day: string }) => row.day)
+      expect(seen).to.deep.equal([dayAgo(30), dayAgo(29)])
       expect((await api('GET', `/api/usage?from=${dayAgo(0)}`)).json.data).to.have.length(1)
-    })
-
-    it('does not count refused calls', async () => {
-      const { account, api } = await web.signedIn()
-      expect(
-        (await post(`${web.url}/v1/images/generations`, account.key, { model: 'no-such-model', prompt: 'x' })).status,
-      ).to.equal(400)
-      expect((await api('GET', '/api/usage')).json.data).to.deep.equal([])
-      expect((await api('GET', '/api/calls?status=rejected')).json.data).to.have.length(1)
-    })
-
-    it('counts calls that end after their day is over, and always shows the same', async () => {
-      const { account, api } = await web.signedIn(1000)
-      const read = async (query = 'from=2026-01-01&to=2026-01-05') =>
-        (await api('GET', `/api/usage?${query}`)).json.data
-      await aCall(web.db, account, { at: '2026-01-02T10:00:00Z' })
-      const open = await aCall(web.db, account, { at: '2026-01-03T11:00:00Z', end: null })
-      const summary = async () => (await read()).map((row: UsageRow) => [row.day, row.calls, row.failed, row.credits])
-      expect(await summary()).to.deep.equal([
-        ['2026-01-02', 1, 0, 40],
-        ['2026-01-03', 1, 0, 40],
-      ])
-      await new Calls(web.db, { resultSeconds: 60, maxOutstanding: 10 }).refund(open, gatewayError('upstream_failed'))
-      const ended = [
-        ['2026-01-02', 1, 0, 40],
-        ['2026-01-03', 1, 1, 0],
-      ]
-      expect(await summary()).to.deep.equal(ended)
-      expect(await summary()).to.deep.equal(ended)
-      expect(await read('from=2026-01-03&to=2026-01-03')).to.deep.equal((await read()).slice(1))
-      expect(await read('from=2026-01-04&to=2026-01-04')).to.deep.equal([])
     })
 
     it('refuses invalid days by name', async () => {
       const { api } = await web.signedIn()
-      const wrong = [
-        'from=2026-02-30',
-        'from=2026-01-01T00:00:00Z',
-        'to=0000-01-01',
-        'from=2026-01-01&from=2026-01-02',
-        'to=2026-01-01&from=2026-01-02',
-        'from=2024-01-01&to=2025-01-01',
-      ]
+      const wrong = (
+        'from=2026-02-30 from=2026-01-01T00:00:00Z to=0000-01-01 from=2026-01-01&from=2026-01-02 ' +
+        'to=2026-01-01&from=2026-01-02 from=2024-01-01&to=2025-01-01'
+      ).split(' ')
       expect((await api('GET', '/api/usage?from=2024-01-01&to=2024-12-31')).status, 'a year').to.equal(200)
       for (const query of wrong) {
         const refused = await api('GET', `/api/usage?${query}`)

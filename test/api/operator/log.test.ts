@@ -123,10 +123,8 @@ describe('what operators see of everybody', () => {
 
     it('lists the calls of all accounts, newest first, in pages that do not shift', async () => {
       const first = await list('limit=2')
-      expect(first.data.map(({ accountEmail }: { accountEmail: string }) => accountEmail)).to.deep.equal([
-        ada.email,
-        bob.email,
-      ])
+      const due = [ada.email, bob.email]
+      expect(first.data.map(({ accountEmail }: { accountEmail: string }) => accountEmail)).to.deep.equal(due)
       await opened(verbs(web.db), ada, 1)
       const second = await list(`limit=2&cursor=${first.nextCursor}`)
       const third = await list(`limit=2&cursor=${second.nextCursor}`)

@@ -164,6 +164,29 @@ describe('the dashboard of the queues', () => {
     )
     expect(reply.text).not.to.match(/https?:\/\//)
   })
+
+  describe('in a browser', () => {
+    let browser: Browser
+    before(async function () {
+      browser = await openBrowser(this)
+    })
+    after(closeBrowser)
+
+    it('works under its policy, and loads nothing from elsewhere', async () => {
+      const { page, faults, close } = await openPage(browser, started.web.url, {
+        httpCredentials: { username: 'admin', password: PASSWORD },
+        viewport: { width: 1280, height: 800 },
+      })
+      await page.goto(board(started.web))
+      for (const queue of ['chat', 'image', 'video', 'mail', 'maintenance'])
+        await page.getByText(queue, { exact: true }).first().waitFor()
+      await page.goto(`${board(started.web)}/queue/chat`)
+      await page.getByText(started.callId).first().waitFor()
+      expect(await page.content()).not.to.contain('lighthouse')
+      expect(faults).to.deep.equal([])
+      await close()
+    })
+  })
 })
 
 describe('the dashboard of the queues with DASHBOARD_WRITE=on', () => {
@@ -203,29 +226,5 @@ describe('the dashboard of the queues with DASHBOARD_WRITE=on', () => {
       expect(
         (await send(method, `${board(started.web)}/api/queues/chat/${path}`, { headers: basic(), body })).status,
       ).to.equal(403)
-  })
-})
-
-describe('the dashboard of the queues in a browser', () => {
-  const started = useJob()
-  let browser: Browser
-  before(async function () {
-    browser = await openBrowser(this)
-  })
-  after(closeBrowser)
-
-  it('works under its policy, and loads nothing from elsewhere', async () => {
-    const { page, faults, close } = await openPage(browser, started.web.url, {
-      httpCredentials: { username: 'admin', password: PASSWORD },
-      viewport: { width: 1280, height: 800 },
-    })
-    await page.goto(board(started.web))
-    for (const queue of ['chat', 'image', 'video', 'mail', 'maintenance'])
-      await page.getByText(queue, { exact: true }).first().waitFor()
-    await page.goto(`${board(started.web)}/queue/chat`)
-    await page.getByText(started.callId).first().waitFor()
-    expect(await page.content()).not.to.contain('lighthouse')
-    expect(faults).to.deep.equal([])
-    await close()
   })
 })

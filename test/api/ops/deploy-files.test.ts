@@ -95,12 +95,8 @@ describe('app.json', () => {
   it('asks for variables that a process reads, with values that it accepts', () => {
     expect([...knownVariables()]).to.include.members(Object.keys(app.env))
     const config = readConfig(QUEUES, { ...REQUIRED, ...values })
-    expect(config).to.include({
-      TRUST_PROXY: 1,
-      DATABASE_SSL: 'require',
-      REDIS_TLS_VERIFY: 'off',
-      LONG_CALL_REPLY: 'heartbeat',
-    })
+    const due = { TRUST_PROXY: 1, DATABASE_SSL: 'require', REDIS_TLS_VERIFY: 'off', LONG_CALL_REPLY: 'heartbeat' }
+    expect(config).to.include(due)
   })
 
   it('asks for everything without which a process would not start', () => {
@@ -138,10 +134,8 @@ describe('the Dockerfile', () => {
   it('runs a program that exists, without privileges, on the LTS release of Node', () => {
     expectToRun((JSON.parse(lines.find((line) => line.startsWith('CMD '))!.slice(4)) as string[]).join(' '))
     expect(lines).to.include('USER node')
-    expect(lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1])).to.deep.equal([
-      'node:24-slim',
-      'node:24-slim',
-    ])
+    const due = ['node:24-slim', 'node:24-slim']
+    expect(lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1])).to.deep.equal(due)
   })
 
   it('asks web and worker alike whether they live', async () => {
@@ -237,6 +231,44 @@ describe('docker-compose.yml', () => {
       const uses = [...text.matchAll(new RegExp(`\\$\\{${name}(\\W)`, 'g'))].map((match) => match[1])
       expect(new Set(uses), name).to.deep.equal(new Set([':']))
       expect(text).not.to.include(`\${${name}:-`)
+    }
+  })
+})
+
+/** What is read here of Prometheus' file of rules, and of Grafana's dashboard. */
+const rules = z.object({
+  groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string(), expr: z.string(), for: z.string() })) })),
+})
+const dashboard = z.object({
+  panels: z.array(z.object({ targets: z.array(z.object({ expr: z.string() })).min(1) })).min(1),
+})
+
+describe('what is watched', () => {
+  const { groups } = rules.parse(yaml.load(read('deploy/prometheus-rules.yml'), { schema: yaml.YAML11_SCHEMA }))
+  const { panels } = dashboard.parse(JSON.parse(read('deploy/grafana-dashboard.json')))
+  const expressions = [
+    ...groups.flatMap((group) => group.rules.map(({ expr }) => expr)),
+    ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+  ]
+
+  it('is made of metrics that docs/operations.md has', () => {
+    const page = read('docs/operations.md')
+    for (const expression of expressions) {
+      const names = expression.match(/\b(tollgate|nodejs)_\w+/g) ?? []
+      expect(names, expression).not.to.deep.equal([])
+      for (const name of names) expect(page, expression).to.include(name.replace(/_bucket$/, ''))
+    }
+  })
+
+  it('is written in expressions whose brackets close', () => {
+    for (const expression of expressions) {
+      const open: string[] = []
+      const pairs: Record<string, string> = { ')': '(', ']': '[', '}': '{' }
+      for (const character of expression.replace(/"[^"]*"/g, '')) {
+        if ('([{'.includes(character)) open.push(character)
+        else if (pairs[character]) expect(open.pop(), expression).to.equal(pairs[character])
+      }
+      expect(open, expression).to.deep.equal([])
     }
   })
 })

@@ -40,11 +40,7 @@ describe('the metrics', () => {
     workerUrl = `http://127.0.0.1:${port}`
     startedAt = Math.floor(Date.now() / 1000)
     gateway = await startGateway(
-      {
-        DATABASE_URL: await newDatabaseUrl(),
-        METRICS_TOKEN: 'plain-token',
-        HEALTH_PORT: String(port),
-      },
+      { DATABASE_URL: await newDatabaseUrl(), METRICS_TOKEN: 'plain-token', HEALTH_PORT: String(port) },
       ({ models }) =>
         models.push({
           id: ODD_MODEL,
@@ -90,9 +86,8 @@ describe('the metrics', () => {
       expect(count(web, 'charge')).to.be.greaterThan(0)
       for (const stage of ['queue', 'upstream', 'settle', 'reply'])
         expect(count(worker, stage), stage).to.be.greaterThan(0)
-      expect(
-        valueOf(worker, 'tollgate_call_stage_seconds_sum', { stage: 'upstream', modality: 'chat' }),
-      ).to.be.greaterThan(0.12)
+      const found = valueOf(worker, 'tollgate_call_stage_seconds_sum', { stage: 'upstream', modality: 'chat' })
+      expect(found).to.be.greaterThan(0.12)
       for (const verb of ['open', 'end'])
         expect(valueOf(verb === 'open' ? web : worker, 'tollgate_batch_size_count', { verb })).to.be.greaterThan(0)
     })

@@ -1,13 +1,19 @@
 import { expect } from 'chai'
+import Stripe from 'stripe'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { startWeb } from '../../../src/api/web.ts'
 import { createSandbox } from '../../../sandbox/server.ts'
 import { startWorker } from '../../../src/workers/worker.ts'
 import { chat, image, prompted } from '../../../scripts/harness/calling.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
-import { testConfig } from '../../../scripts/harness/harness.ts'
+import { startGateway, testConfig } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { get } from '../../../scripts/harness/http.ts'
+import { get, send } from '../../../scripts/harness/http.ts'
+import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
+import { until } from '../../../scripts/harness/until.ts'
+import { publicId } from '../../../src/shared/platform/ids.ts'
+import type { MailId } from '../../../src/shared/platform/ids.ts'
+import { PASSWORD, anEmail } from '../../support/console.ts'
 import { readableLog } from '../../support/log-lines.ts'
 import type { Span } from '../../support/otlp.ts'
 import { Receiver, said } from '../../support/otlp.ts'
@@ -18,6 +24,12 @@ const traceparent = `00-${TRACE}-${PARENT}-01`
 
 // As OTLP numbers them.
 const [SERVER, CONSUMER, ERROR] = [2, 5, 2]
+
+/** Finds the span of a name below another one. */
+const spansOf =
+  ({ spans }: Receiver) =>
+  (parent: Span, name: string): Span =>
+    spans.find((one) => one.parentSpanId === parent.spanId && one.name === name)!
 
 /** Sandbox, web and worker that export to an endpoint; `end` stops both, and so sends the rest. */
 async function startExporting(endpoint: string) {
@@ -59,8 +71,7 @@ describe('telemetry', () => {
     const first = receiver.spans.find((one) => said(one)['tollgate.call'] === call && one.kind === SERVER)!
     expect(first).to.include({ name: 'POST /v1/chat/completions', parentSpanId: PARENT, service: 'tollgate-web' })
     expect(said(first)).to.include({ 'http.route': '/v1/chat/completions', 'http.response.status_code': 200 })
-    const below = (parent: Span, name: string) =>
-      receiver.spans.find((one) => one.parentSpanId === parent.spanId && one.name === name)!
+    const below = spansOf(receiver)
     const sent = below(first, 'send chat')
     const processed = below(sent, 'process chat')
     expect(processed).to.include({ service: 'tollgate-worker', kind: CONSUMER })
@@ -105,5 +116,79 @@ describe('telemetry', () => {
     }
     receiver.close()
     expect(receiver.bodies).not.to.deep.equal([])
+  })
+})
+
+const NAME = 'traced'
+const SECRET = 'whsec_of_traced'
+
+/** A gateway that sells and exports; `end` stops it, and so sends the rest. */
+async function startSelling(receiver: Receiver) {
+  const gateway = await startGateway({
+    PAYMENTS: 'stripe',
+    STRIPE_SECRET_KEY: `sk_test_${NAME}`,
+    STRIPE_WEBHOOK_SECRET: SECRET,
+    OTEL_EXPORTER_OTLP_ENDPOINT: await receiver.listen(),
+  })
+  return {
+    gateway,
+    stripe: stripeAccountAt(gateway.sandbox.url, NAME),
+    end: async () => {
+      await gateway.stop()
+      receiver.close()
+    },
+  }
+}
+
+/** The span of a mail: those of other tests in the same database may be due meanwhile. */
+const spanOf = ({ spans }: Receiver, mail: MailId) =>
+  spans.find((one) => one.name === 'process mail' && said(one)['tollgate.mail'] === publicId('mail', mail))!
+
+describe('telemetry of mails and payments', () => {
+  it('shows a mail as a span, and an event of the provider as one trace, without addresses and secrets', async () => {
+    const receiver = new Receiver()
+    const { gateway, stripe, end } = await startSelling(receiver)
+    const body = { email: anEmail(), password: PASSWORD }
+    const { json } = await send('POST', `${gateway.url}/api/auth/register`, { body })
+    const mail = await until('the mail is sent', async () =>
+      gateway.db('mails').where({ recipient: body.email, status: 'sent' }).first<{ id: MailId }>('id'),
+    )
+    const bought = await send('POST', `${gateway.url}/api/billing/checkout`, {
+      key: json.token,
+      body: { pack: 'starter' },
+    })
+    const { id } = bought.json.payment
+    const { session } = await gateway.db('payments').orderBy('id', 'desc').first<{ session: string }>('session')
+    await stripe.pay(session)
+    const payload = JSON.stringify({
+      id: 'evt_traced',
+      object: 'event',
+      type: 'checkout.session.completed',
+      livemode: false,
+      data: { object: { id: session, object: 'checkout.session', client_reference_id: id, metadata: { payment: id } } },
+    })
+    const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret: SECRET })
+    const headers = { 'stripe-signature': signature, traceparent }
+    expect((await send('POST', `${gateway.url}/hooks/stripe`, { body: payload, headers })).status).to.equal(200)
+    await until('the event is decided', async () =>
+      gateway.db('payment_events').where({ id: 'evt_traced' }).whereNotNull('outcome').first(),
+    )
+    await end()
+    const ofMail = spanOf(receiver, mail.id)
+    expect(ofMail).to.include({ service: 'tollgate-worker' })
+    expect(said(ofMail)).to.include({
+      'messaging.destination.name': 'mail',
+      'tollgate.mail.kind': 'verification',
+      'tollgate.mail.try': 1,
+      'tollgate.outcome': 'sent',
+    })
+    const below = spansOf(receiver)
+    const hook = receiver.spans.find(({ name }) => name === 'POST /hooks/stripe')!
+    expect(hook.traceId).to.equal(TRACE)
+    const processed = below(hook, 'process event')
+    expect(said(processed)).to.include({ 'messaging.destination.name': 'payments' })
+    expect(below(processed, 'stripe read order')).to.include({ service: 'tollgate-worker' })
+    const everything = receiver.bodies.join()
+    for (const secret of [body.email, session, `sk_test_${NAME}`, SECRET]) expect(everything).not.to.include(secret)
   })
 })

@@ -2,21 +2,11 @@ import { expect } from 'chai'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
-import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { endCalls, openCalls } from '../../../src/shared/calls/statements.ts'
-import type { AccountLimits, OutcomeRow } from '../../../src/shared/calls/statements.ts'
+import type { OutcomeRow } from '../../../src/shared/calls/statements.ts'
 import { anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
-import { aResult, anOrder, letLapse, opened, remainders, verbs, wordOf } from './opening.ts'
+import { aResult, anOrder, letLapse, opened, remainders, verbs, wordOf, wordsOf } from './opening.ts'
 import { useBooks } from '../../support/database.ts'
-
-/** The outcomes of many requests in one statement. */
-async function outcomes(
-  db: Db,
-  orders: OpenRequest[],
-  limits: AccountLimits = { maxOutstanding: 1000 },
-): Promise<string[]> {
-  return (await openCalls(db, orders, limits)).map((row) => row.outcome)
-}
 
 const settled = (id: OutcomeRow['id'], cost: number): { row: OutcomeRow; output: string } => ({
   row: { id, status: 'succeeded', cost, http_status: 200, result_seconds: 600 },
@@ -110,7 +100,7 @@ describe('a batch of calls in one statement', () => {
       anOrder(funded, 40),
       anOrder(short, 5),
     ]
-    expect(await outcomes(db, orders)).to.deep.equal(
+    expect(await wordsOf(db, orders)).to.deep.equal(
       'insufficient_credits opened account_suspended unauthorized opened opened'.split(' '),
     )
     expect(await Promise.all([funded, short, suspended, revoked].map(({ id }) => balanceOf(db, id)))).to.deep.equal([
@@ -122,7 +112,7 @@ describe('a batch of calls in one statement', () => {
     const account = await anAccount(db, 100)
     const amounts = [60, 60, 30, 101, 10, 1]
     expect(
-      await outcomes(
+      await wordsOf(
         db,
         amounts.map((amount) => anOrder(account, amount)),
       ),
@@ -130,11 +120,11 @@ describe('a batch of calls in one statement', () => {
     expect(await balanceOf(db, account.id)).to.equal(0)
     const few = await anAccount(db, 100)
     expect(
-      await outcomes(db, [anOrder(few, 1), anOrder(few, 101), anOrder(few, 1), anOrder(few, 1)], { maxOutstanding: 2 }),
+      await wordsOf(db, [anOrder(few, 1), anOrder(few, 101), anOrder(few, 1), anOrder(few, 1)], { maxOutstanding: 2 }),
     ).to.deep.equal(['opened', 'insufficient_credits', 'opened', 'too_many_calls'])
     const small = await anAccount(db, 100)
     expect(
-      await outcomes(
+      await wordsOf(
         db,
         [60, 50, 40, 1].map((requestBytes) => anOrder(small, 1, { requestBytes })),
         { maxOutstanding: 9, maxRequestBytes: 100 },
@@ -167,31 +157,6 @@ describe('a batch of calls in one statement', () => {
     const stale = failed(id)
     const ends = await endCalls(db, [{ ...stale, row: { ...stale.row, attempt: 1 } }, settled(id, 4), failed(id)])
     expect(ends.map((end) => end && [end.status, end.balance])).to.deep.equal([null, ['succeeded', 96], null])
-  })
-
-  it('spreads the charges of an account over its grants as separate statements would', async () => {
-    const account = await anAccount(db, [
-      { amount: 10, days: 3 },
-      { amount: 10, days: 2 },
-      { amount: 10, days: 1 },
-    ])
-    const orders = [7, 7, 7, 7].map((amount) => anOrder(account, amount))
-    expect(await outcomes(db, orders)).to.deep.equal(['opened', 'opened', 'opened', 'opened'])
-    expect(await remainders(db, account.grants)).to.deep.equal([2, 0, 0])
-    const { rows } = await db.raw<{ rows: { amount: number; balance_after: number; nth: number }[] }>(
-      `
-      SELECT amount, balance_after, array_position(?::uuid[], grant_id) - 1 AS nth FROM ledger_entries
-      WHERE account_id = ? AND kind = 'charge' ORDER BY seq`,
-      [account.grants, account.id],
-    )
-    expect(rows.map((row) => [row.amount, row.balance_after, row.nth])).to.deep.equal([
-      [-7, 23, 2],
-      [-3, 20, 2],
-      [-4, 16, 1],
-      [-6, 10, 1],
-      [-1, 9, 0],
-      [-7, 2, 0],
-    ])
   })
 
   it('fails only a bad request: the others are charged', async () => {
@@ -255,23 +220,16 @@ describe('a batch of calls in one statement', () => {
     expect(await remainders(db, account.grants)).to.deep.equal([0, 27])
   })
 
-  for (const [title, grants] of [
-    ['on funds for 50', [{ amount: 350 }]],
-    [
-      'on funds for 50 in three grants whose ends the charges straddle',
-      [{ amount: 111, days: 1 }, { amount: 119, days: 2 }, { amount: 120 }],
-    ],
-  ] as const) {
-    it(`charges exactly 50 of 200 parallel calls ${title}, whichever process opens them`, async () => {
-      const account = await anAccount(db, [...grants])
-      const processes = Array.from({ length: 4 }, () => verbs(db))
-      const words = (
-        await Promise.all(Array.from({ length: 200 }, (_, at) => processes[at % 4]!.open(anOrder(account, 7))))
-      ).map(wordOf)
-      expect(words.filter((word) => word === 'opened').length).to.equal(50)
-      expect(words.filter((word) => word === 'credits_in_use').length).to.equal(150)
-      expect(await balanceOf(db, account.id)).to.equal(0)
-      expect(await remainders(db, account.grants)).to.deep.equal(grants.map(() => 0))
-    })
-  }
+  it('charges exactly 50 of 200 parallel calls on funds for 50, whichever process opens them', async () => {
+    // The charges straddle the ends of three grants.
+    const account = await anAccount(db, [{ amount: 111, days: 1 }, { amount: 119, days: 2 }, { amount: 120 }])
+    const processes = Array.from({ length: 4 }, () => verbs(db))
+    const words = (
+      await Promise.all(Array.from({ length: 200 }, (_, at) => processes[at % 4]!.open(anOrder(account, 7))))
+    ).map(wordOf)
+    expect(words.filter((word) => word === 'opened').length).to.equal(50)
+    expect(words.filter((word) => word === 'credits_in_use').length).to.equal(150)
+    expect(await balanceOf(db, account.id)).to.equal(0)
+    expect(await remainders(db, account.grants)).to.deep.equal([0, 0, 0])
+  })
 })

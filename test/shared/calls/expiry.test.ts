@@ -97,12 +97,8 @@ describe('a grant that has expired', () => {
     await letPass(db, grant!, 24)
     const ends = await Promise.all([calls.refund(ids[0]!, failure), calls.settle(ids[1]!, 'image', aResult(1))])
     expect(ends.map((end) => end!.balance)).to.deep.equal([7, 7])
-    expect((await entriesOf(account)).slice(2).toSorted()).to.deep.equal([
-      'expiry -13 = 7',
-      'expiry -16 = 7',
-      'refund 10 = 17',
-      'settlement 3 = 20',
-    ])
+    const due = ['expiry -13 = 7', 'expiry -16 = 7', 'refund 10 = 17', 'settlement 3 = 20']
+    expect((await entriesOf(account)).slice(2).toSorted()).to.deep.equal(due)
     expect(await remainders(db, account.grants)).to.deep.equal([0, 7])
   })
 

@@ -1,11 +1,8 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
-import type { Calls } from '../../../src/shared/calls/calls.ts'
 import type { ListedModel } from '../../../src/shared/calls/listed-models.ts'
 import { lastAsked } from '../../../src/shared/calls/listed-models.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
-import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { useBooks } from '../../support/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { opened, rowOf, verbs } from './opening.ts'
 
@@ -17,14 +14,8 @@ const listed = (model: string, output: number): ListedModel => ({
 })
 
 describe('a call with a list of models', () => {
-  let db: Db
-  let calls: Calls
-  before(async () => {
-    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
-    calls = verbs(db)
-  })
-  afterEach(() => expectBooksToBalance(db))
-  after(() => db.destroy())
+  const db = useBooks({ pool: 2 })
+  const calls = verbs(db)
 
   it('is given to the next one by the attempt that has it alone, repeatedly, and not after its end', async () => {
     const [first, second] = [listed('list-first', 1), listed('list-second', 3)]

@@ -14,9 +14,7 @@ import { useBooks } from '../../support/database.ts'
 
 describe('the budget of a member, judged by the charge', () => {
   const db = useBooks({ pool: 20 })
-  before(async () => {
-    await withinOneDay()
-  })
+  before(withinOneDay)
 
   /** Another key of a member. */
   async function anotherKey(holder: TestMember, budget?: Budget): Promise<TestMember> {
@@ -29,20 +27,6 @@ describe('the budget of a member, judged by the charge', () => {
 
   const usedOf = async ({ id, userId }: TestMember): Promise<number> =>
     (await listMembers(db, { accountId: id, memberId: userId }))[0]!.budget!.used
-
-  it('opens exactly 50 of 200 parallel calls with three keys on a budget for 50', async () => {
-    const organisation = await anOrganisation(db, 10_000)
-    const member = await aMember(db, organisation, { budget: { credits: 350 + 6, period: 'total' } })
-    const keys = [member, await anotherKey(member), await anotherKey(member)]
-    const processes = Array.from({ length: 4 }, () => verbs(db))
-    const outcomes = await Promise.all(
-      Array.from({ length: 200 }, (_, at) => processes[at % 4]!.open(anOrder(keys[at % 3]!, 7))),
-    )
-    const words = outcomes.map(wordOf)
-    expect(words.filter((word) => word === 'opened').length).to.equal(50)
-    expect(words.filter((word) => word === 'member_budget_in_use').length).to.equal(150)
-    expect([await usedOf(member), await balanceOf(db, organisation.id)]).to.deep.equal([350, 10_000 - 350])
-  })
 
   it('counts all keys of one member in one batch, and no other member', async () => {
     const organisation = await anOrganisation(db, 10_000)

@@ -3,6 +3,7 @@ import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { firstIdAt, newId } from '../../../src/shared/platform/ids.ts'
 import type { AccountId, CallId, GrantId } from '../../../src/shared/platform/ids.ts'
 import { openCalls } from '../../../src/shared/calls/statements.ts'
+import type { AccountLimits } from '../../../src/shared/calls/statements.ts'
 import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import { mediaOutput } from '../../../src/shared/calls/stored-answers.ts'
@@ -111,8 +112,11 @@ export const wordOf = (outcome: OpenOutcome): string => {
 }
 
 /** The outcomes of one batch, as one word each. */
-export const wordsOf = async (db: Db, orders: OpenRequest[]): Promise<string[]> =>
-  (await openCalls(db, orders, { maxOutstanding: 1000 })).map(({ outcome }) => outcome)
+export const wordsOf = async (
+  db: Db,
+  orders: OpenRequest[],
+  limits: AccountLimits = { maxOutstanding: 1000 },
+): Promise<string[]> => (await openCalls(db, orders, limits)).map(({ outcome }) => outcome)
 
 /** Ends a call as one whose upstream has failed. */
 export const refund = (db: Db, id: CallId) => verbs(db).refund(id, gatewayError('upstream_failed'))

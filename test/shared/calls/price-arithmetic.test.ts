@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { MAX_CALL_CREDITS, chatCharge, chatCost, mediaCost, shareOf } from '../../../src/shared/terms/pricing.ts'
+import { MAX_CALL_CREDITS, chatCharge, chatCost, mediaCost } from '../../../src/shared/terms/pricing.ts'
 import { priceOfShown, shownPrice } from '../../../src/shared/terms/shown-price.ts'
 import type { MediaShape } from '../../../src/shared/terms/media-rows.ts'
 import type { CallPrice, ChatPrice, MediaPrice, Share, Tokens } from '../../../src/shared/terms/pricing.ts'
@@ -105,44 +105,6 @@ describe('the arithmetic of prices', function () {
       expect(own === null ? null : String(own), `seed ${seed}: ${JSON.stringify(cases[at])}`).to.equal(cost)
     }
     expect(judged.filter(({ unpriced }) => unpriced).length, 'what has no price').to.be.above(CASES / 100)
-  })
-
-  it('is the share of its group of the exact price, rounded up once, for every kind of price', () => {
-    const ceil = (due: bigint, of: bigint): number => {
-      const credits = due / of + (due % of > 0n ? 1n : 0n)
-      return Number(credits > BigInt(MAX_CALL_CREDITS) ? BigInt(MAX_CALL_CREDITS) : credits)
-    }
-    const whole = fc.integer({ min: 1, max: 600 })
-    fc.assert(
-      fc.property(chats, rate, fc.integer({ min: 1, max: 100_000 }), whole, ({ price, tokens }, row, share, long) => {
-        const { input, output, cachedInput = input, cacheWrite = input, perCall = 0, perTokens, minimum } = price
-        const inFull =
-          [
-            [tokens.input + tokens.inputAgain, input],
-            [tokens.cached, cachedInput],
-            [tokens.written, cacheWrite],
-            [tokens.output, output],
-          ].reduce((sum, [count, each]) => sum + BigInt(count!) * BigInt(each!), 0n) +
-          BigInt(perCall) * BigInt(perTokens)
-        const least = BigInt(minimum) * BigInt(perTokens)
-        const points = BigInt(share)
-        const per = 10_000n * BigInt(perTokens)
-        expect(chatCost(shareOf(price, share), tokens)).to.equal(ceil(points * (inFull > least ? inFull : least), per))
-        const ofTokens = { input, perTokens, minimum, priceBasisPoints: share }
-        const some = BigInt(tokens.input) * BigInt(input)
-        expect(chatCost(ofTokens, { input: tokens.input, output: 0 }), 'embeddings').to.equal(
-          ceil(points * (some > least ? some : least), per),
-        )
-        expect(mediaCost({ credits: row, priceBasisPoints: share }, {}), 'a picture').to.equal(
-          ceil(points * BigInt(row), 10_000n),
-        )
-        const bySecond = { prices: [{ perSecond: row }], priceBasisPoints: share }
-        expect(mediaCost(bySecond, { duration: long / 8 }), 'a video').to.equal(
-          ceil(points * BigInt(row) * BigInt(long), 80_000n),
-        )
-      }),
-      { numRuns: 2000, seed },
-    )
   })
 
   it('is what the price that customers see comes to, rounded up', () => {

@@ -30,12 +30,8 @@ describe('the settlement of a call', () => {
       'settlement 25 1',
     ])
     expect(await remainders(db, account.grants)).to.deep.equal([0, 25, 30])
-    expect(await rowOf(db, id)).to.include({
-      credits: 35,
-      credits_precharged: 80,
-      credits_uncollected: 0,
-      balance_after: 55,
-    })
+    const due = { credits: 35, credits_precharged: 80, credits_uncollected: 0, balance_after: 55 }
+    expect(await rowOf(db, id)).to.include(due)
   })
 
   it('charges the shortfall, in burn order', async () => {

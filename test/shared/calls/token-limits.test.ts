@@ -8,7 +8,6 @@ import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import type { CallId } from '../../../src/shared/platform/ids.ts'
 import type { Tokens } from '../../../src/shared/terms/pricing.ts'
 import { chatCost } from '../../../src/shared/terms/pricing.ts'
-import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, refund, verbs, wordOf } from './opening.ts'
@@ -231,7 +230,6 @@ describe('the tokens of a minute, judged by the charge', () => {
       ...sizes.map(async (size) => limit(account, size)),
       ...sizes.map(async (size) => changeKey(db, account.keyId, { tokensPerMinute: size })),
     ])
-    await expectBooksToBalance(db)
   })
 
   it('cost an account without such a limit no statement: neither its windows nor its keys are touched', async () => {

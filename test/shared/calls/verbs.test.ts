@@ -93,16 +93,6 @@ describe('the verbs of a call', () => {
       expect(await balanceOf(db, account.id)).to.equal(80)
     })
 
-    it("refuses a suspended account, a revoked key and another account's key, without a charge", async () => {
-      const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
-      expect(wordOf(await calls.open({ ...anOrder(account, 1), keyId: other.keyId }))).to.equal('unauthorized')
-      await db('accounts').where({ id: account.id }).update({ status: 'suspended' })
-      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('account_suspended')
-      await db('api_keys').where({ id: account.keyId }).update({ revoked_at: db.fn.now() })
-      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('unauthorized')
-      expect(await balanceOf(db, account.id)).to.equal(100)
-    })
-
     it('refuses more open calls than an account may have, and accepts more when one has ended', async () => {
       const account = await anAccount(db, 100)
       const few = verbs(db, 2)
@@ -187,7 +177,7 @@ describe('the verbs of a call', () => {
   it('end a call once, if many settle and refund it at one moment, in one batch or in many', async () => {
     const account = await anAccount(db, [{ amount: 500, days: 1 }, { amount: 500 }])
     const others = Array.from({ length: 4 }, () => verbs(db))
-    for (let round = 0; round < 15; round++) {
+    for (let round = 0; round < 5; round++) {
       const id = await opened(calls, account, 20)
       const ends = await Promise.all(
         [calls, calls, ...others].flatMap((one) => [one.settle(id, 'image', aResult(7)), one.refund(id, failure)]),

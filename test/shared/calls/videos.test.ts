@@ -29,17 +29,10 @@ describe('videos in the database', () => {
       [12.5, '12.5'],
     ] as const) {
       const id = await video({ duration, resolution: '720p' })
-      expect(await findVideo(db, holder(), id)).to.include({
-        seconds,
-        resolution: '720p',
-        progress: 0,
-        status: 'queued',
-      })
+      const due = { seconds, resolution: '720p', progress: 0, status: 'queued' }
+      expect(await findVideo(db, holder(), id)).to.include(due)
     }
-    expect(await findVideo(db, holder(), await video())).to.include({
-      seconds: null,
-      resolution: null,
-    })
+    expect(await findVideo(db, holder(), await video())).to.include({ seconds: null, resolution: null })
   })
 
   it('have a progress that never falls, and stays where nothing is told', async () => {

@@ -85,12 +85,8 @@ describe('the catalogue', () => {
     expect(models.get('image')!.routes.map((route) => [route.upstream.name, route.model])).to.deep.equal([
       ['open', 'sd'],
     ])
-    expect(models.get('chat')!.routes[0]!.upstream).to.include({
-      name: 'one',
-      apiKey: 'sk-one',
-      baseUrl: 'https://one.example/v1',
-      results: 'store',
-    })
+    const due = { name: 'one', apiKey: 'sk-one', baseUrl: 'https://one.example/v1', results: 'store' }
+    expect(models.get('chat')!.routes[0]!.upstream).to.include(due)
     expect(configured.map((upstream) => [upstream.name, upstream.apiKey])).to.deep.equal([
       ['one', 'sk-one'],
       ['open', null],
@@ -112,69 +108,46 @@ describe('the catalogue', () => {
   })
 
   const entry = { upstream: 'one', model: 'gpt' }
+  const chats = (more: object) => file([{ ...chat, ...more }])
+  const images = (more: object) => file([{ ...image, ...more }])
+  const videos = (more: object) => file([{ ...video, ...more }])
+  const ofOne = (more: object) => ({ upstreams: { one: { ...upstreams.one, ...more } }, models: [] })
   const BAD: [fault: string, content: object | string, named: RegExp][] = [
     ['no JSON', '{"models": [', /is not JSON/],
     ['no models', { upstreams }, /models:/],
-    ['an unknown field of a model', file([{ ...chat, colour: 'red' }]), /models\[0\]\.colour: /],
-    [
-      'an unknown field of an upstream',
-      { upstreams: { one: { ...upstreams.one, key: 'x' } }, models: [] },
-      /upstreams\.one\.key: /,
-    ],
-    [
-      'an unknown field of an entry',
-      file([{ ...chat, upstreams: [{ ...entry, rename_: {} }] }]),
-      /models\[0\]\.upstreams\[0\]/,
-    ],
+    ['an unknown field of a model', chats({ colour: 'red' }), /models\[0\]\.colour: /],
+    ['an unknown field of an upstream', ofOne({ key: 'x' }), /upstreams\.one\.key: /],
+    ['an unknown field of an entry', chats({ upstreams: [{ ...entry, rename_: {} }] }), /models\[0\]\.upstreams\[0\]/],
     ['an unknown field at the top', { ...file([chat]), version: 2 }, /version/],
-    [
-      'a protocol that nobody speaks',
-      { upstreams: { one: { ...upstreams.one, protocol: 'soap' } }, models: [] },
-      /upstreams\.one\.protocol/,
-    ],
-    [
-      'an address that is none',
-      { upstreams: { one: { ...upstreams.one, baseUrl: 'ftp://x' } }, models: [] },
-      /upstreams\.one\.baseUrl/,
-    ],
+    ['a protocol that nobody speaks', ofOne({ protocol: 'soap' }), /upstreams\.one\.protocol/],
+    ['an address that is none', ofOne({ baseUrl: 'ftp://x' }), /upstreams\.one\.baseUrl/],
     ...[{ 'a b': 'x' }, { '': 'x' }].map((headers): [string, object, RegExp] => [
       `a header that has no name: ${JSON.stringify(headers)}`,
-      { upstreams: { one: { ...upstreams.one, headers } }, models: [] },
+      ofOne({ headers }),
       /upstreams\.one\.headers/,
     ]),
     ...['x\ny', 'x\0', '\u20ac'].map((value): [string, object, RegExp] => [
       `a header that cannot be sent: ${JSON.stringify(value)}`,
-      { upstreams: { one: { ...upstreams.one, headers: { a: value } } }, models: [] },
+      ofOne({ headers: { a: value } }),
       /upstreams\.one\.headers\.a/,
     ]),
     ...['minMinor', 'maxMinor', 'creditsPer', 'perMinor'].flatMap((field) =>
       [0, 1.5, '5', 1e20].map((value): [string, object, RegExp] => [
         `free amounts with ${field} ${JSON.stringify(value)}`,
-        {
-          ...file([chat]),
-          topUp: { ...TOP_UP, [field]: value },
-        },
+        { ...file([chat]), topUp: { ...TOP_UP, [field]: value } },
         new RegExp(`topUp\\.${field}`),
       ]),
     ),
-    ['a modality that there is not', file([{ ...image, modality: 'smell' }]), /models\[0\]\.modality/],
-    ['credits that are no integer', file([{ ...image, credits: 1.5 }]), /models\[0\]\.credits/],
-    ['negative credits', file([{ ...image, credits: -1 }]), /models\[0\]\.credits/],
-    ['credits beyond the bound', file([{ ...image, credits: 1e13 }]), /models\[0\]\.credits/],
-    ['credits as text', file([{ ...image, credits: '40' }]), /models\[0\]\.credits/],
-    [
-      'a price of no tokens',
-      file([{ ...chat, pricing: { ...chat.pricing, perTokens: 0 } }]),
-      /models\[0\]\.pricing\.perTokens/,
-    ],
-    ['a negative price', file([{ ...chat, pricing: { ...chat.pricing, input: -1 } }]), /models\[0\]\.pricing\.input/],
-    ['chat without pricing', file([{ ...chat, pricing: undefined }]), /models\[0\]\.pricing/],
-    ['an image with pricing', file([{ ...image, pricing: chat.pricing }]), /models\[0\]/],
-    [
-      'an image with durations',
-      file([{ ...image, durations: [4] }]),
-      /models\[0\]\.durations: images have no duration/,
-    ],
+    ['a modality that there is not', images({ modality: 'smell' }), /models\[0\]\.modality/],
+    ['credits that are no integer', images({ credits: 1.5 }), /models\[0\]\.credits/],
+    ['negative credits', images({ credits: -1 }), /models\[0\]\.credits/],
+    ['credits beyond the bound', images({ credits: 1e13 }), /models\[0\]\.credits/],
+    ['credits as text', images({ credits: '40' }), /models\[0\]\.credits/],
+    ['a price of no tokens', chats({ pricing: { ...chat.pricing, perTokens: 0 } }), /models\[0\]\.pricing\.perTokens/],
+    ['a negative price', chats({ pricing: { ...chat.pricing, input: -1 } }), /models\[0\]\.pricing\.input/],
+    ['chat without pricing', chats({ pricing: undefined }), /models\[0\]\.pricing/],
+    ['an image with pricing', images({ pricing: chat.pricing }), /models\[0\]/],
+    ['an image with durations', images({ durations: [4] }), /models\[0\]\.durations: images have no duration/],
     ...['resolution', 'size', 'quality'].map((field): [string, object, RegExp] => {
       const row = { [field]: { resolution: '8K', size: '9x9', quality: 'best' }[field], credits: 1 }
       const model = { ...image, credits: undefined, prices: [{ credits: 40 }, row] }
@@ -182,16 +155,16 @@ describe('the catalogue', () => {
     }),
     [
       'a cost of a quality that is not offered',
-      file([{ ...image, upstreams: [{ ...image.upstreams[0], cost: { rows: [{ quality: 'best', perCall: 1 }] } }] }]),
+      images({ upstreams: [{ ...image.upstreams[0], cost: { rows: [{ quality: 'best', perCall: 1 }] } }] }),
       /upstreams\[0\]\.cost\.rows\[0\]\.quality/,
     ],
-    ['no durations at all', file([{ ...video, durations: [] }]), /models\[0\]\.durations/],
-    ['a duration of nothing', file([{ ...video, durations: [0] }]), /models\[0\]\.durations/],
-    ['a duration beyond ten minutes', file([{ ...video, durations: { min: 1, max: 601 } }]), /models\[0\]\.durations/],
-    ['durations from more to less', file([{ ...video, durations: { min: 5, max: 4 } }]), /models\[0\]\.durations/],
+    ['no durations at all', videos({ durations: [] }), /models\[0\]\.durations/],
+    ['a duration of nothing', videos({ durations: [0] }), /models\[0\]\.durations/],
+    ['a duration beyond ten minutes', videos({ durations: { min: 1, max: 601 } }), /models\[0\]\.durations/],
+    ['durations from more to less', videos({ durations: { min: 5, max: 4 } }), /models\[0\]\.durations/],
     [
       'a default duration out of its range',
-      file([{ ...video, durations: { min: 2, max: 4, default: 5 } }]),
+      videos({ durations: { min: 2, max: 4, default: 5 } }),
       /models\[0\]\.durations/,
     ],
     ...[
@@ -201,36 +174,24 @@ describe('the catalogue', () => {
       { min: 1, max: 9, step: 0 },
     ].map((durations): [string, object, RegExp] => [
       `durations that are no steps: ${JSON.stringify(durations)}`,
-      file([{ ...video, durations }]),
+      videos({ durations }),
       /models\[0\]\.durations/,
     ]),
-    [
-      'an unknown field of durations',
-      file([{ ...video, durations: { min: 2, max: 4, unit: 'm' } }]),
-      /models\[0\]\.durations/,
-    ],
-    ['durations of a chat', file([{ ...chat, durations: [4] }]), /models\[0\]\.durations: /],
-    ['no resolutions at all', file([{ ...image, resolutions: [] }]), /models\[0\]\.resolutions/],
-    [
-      'a resolution that nobody may ask for',
-      file([{ ...image, resolutions: ['1K', '1 K'] }]),
-      /models\[0\]\.resolutions\[1\]/,
-    ],
-    ['a model without upstreams', file([{ ...image, upstreams: [] }]), /models\[0\]\.upstreams/],
+    ['an unknown field of durations', videos({ durations: { min: 2, max: 4, unit: 'm' } }), /models\[0\]\.durations/],
+    ['durations of a chat', chats({ durations: [4] }), /models\[0\]\.durations: /],
+    ['no resolutions at all', images({ resolutions: [] }), /models\[0\]\.resolutions/],
+    ['a resolution that nobody may ask for', images({ resolutions: ['1K', '1 K'] }), /models\[0\]\.resolutions\[1\]/],
+    ['a model without upstreams', images({ upstreams: [] }), /models\[0\]\.upstreams/],
     [
       'an upstream that is not there',
-      file([{ ...chat, upstreams: [{ upstream: 'three', model: 'x' }] }]),
+      chats({ upstreams: [{ upstream: 'three', model: 'x' }] }),
       /models\[0\]\.upstreams\[0\]\.upstream.*three/,
     ],
     ['one id twice', file([chat, { ...image, id: 'chat' }]), /models\[1\]\.id.*chat/],
-    ['a context of no tokens', file([{ ...chat, contextLength: 0 }]), /models\[0\]\.contextLength/],
-    [
-      'a context that answers do not fit in',
-      file([{ ...chat, contextLength: 10, maxOutputTokens: 11 }]),
-      /contextLength: /,
-    ],
-    ['the context of an image', file([{ ...image, contextLength: 10 }]), /models\[0\]\.contextLength/],
-    ['a time-out of nothing', file([{ ...chat, timeoutSeconds: 0 }]), /models\[0\]\.timeoutSeconds/],
+    ['a context of no tokens', chats({ contextLength: 0 }), /models\[0\]\.contextLength/],
+    ['a context that answers do not fit in', chats({ contextLength: 10, maxOutputTokens: 11 }), /contextLength: /],
+    ['the context of an image', images({ contextLength: 10 }), /models\[0\]\.contextLength/],
+    ['a time-out of nothing', chats({ timeoutSeconds: 0 }), /models\[0\]\.timeoutSeconds/],
   ]
   for (const [fault, content, named] of BAD) {
     it(`refuses ${fault}, and names it by its path`, () => expect(problem(content)).to.match(named))
@@ -257,16 +218,11 @@ describe('the catalogue', () => {
       privateUpstreams({ one: { baseUrl, fetchImages } }).length > 0
     const inside = ['http://127.0.0.1:11434/v1', 'http://10.1.2.3/v1', 'http://[fd00::1]/', 'http://vllm:8000/v1']
     for (const baseUrl of [...inside, 'https://gpu.internal/v1', 'http://gpu.local', 'http://localhost:1']) {
-      expect([warned(baseUrl), warned(baseUrl, true), warned(baseUrl, false)], baseUrl).to.deep.equal([
-        true,
-        false,
-        false,
-      ])
+      const due = [true, false, false]
+      expect([warned(baseUrl), warned(baseUrl, true), warned(baseUrl, false)], baseUrl).to.deep.equal(due)
     }
-    expect(['https://api.openai.com/v1', 'https://8.8.8.8/'].map((baseUrl) => warned(baseUrl))).to.deep.equal([
-      false,
-      false,
-    ])
+    const due = [false, false]
+    expect(['https://api.openai.com/v1', 'https://8.8.8.8/'].map((baseUrl) => warned(baseUrl))).to.deep.equal(due)
     const open = { protocol: 'openai', baseUrl: 'http://vllm:8000/v1' }
     const [warning] = catalogueWarnings(read({ ...file([chat]), upstreams: { ...upstreams, open } }))
     expect(warning).to.match(/^upstreams\.open is in a private network/)

@@ -118,9 +118,8 @@ describe('a cost that exceeds its price', () => {
       id: 'm',
     }))
     const faultsFor = (groups: PricedCatalogue['groups']) => marginFaults({ creditMicroUsd: 100, models, groups })
-    expect(
-      faultsFor({ dear: { priceBasisPoints: 9000 }, other: { priceBasisPoints: 1, models: ['n'] } }),
-    ).to.deep.equal([])
+    const seen = faultsFor({ dear: { priceBasisPoints: 9000 }, other: { priceBasisPoints: 1, models: ['n'] } })
+    expect(seen).to.deep.equal([])
     const faults = faultsFor({ dear: {}, cheap: { priceBasisPoints: 8999, models: ['m'] } })
     expect(faults.map(({ path }) => path)).to.include('models[0].upstreams[0].cost.output')
     for (const { message } of faults) expect(message).to.match(/\(group "cheap"\)$/)

@@ -73,10 +73,7 @@ describe('the versions of the catalogue', () => {
       colour: 'red',
       upstreams: [{ upstream: 'none', model: 'x' }],
     })
-    const error = await apply(bad).then(
-      () => null,
-      (thrown: unknown) => thrown,
-    )
+    const error = await apply(bad).catch((thrown: unknown) => thrown)
     expect(error).to.be.an.instanceOf(BadCatalogue)
     expect((error as BadCatalogue).faults.map(({ path }) => path)).to.have.members(
       'models[0].credits models[1].credits models[1].colour models[1].upstreams[0].upstream'.split(' '),
@@ -129,11 +126,8 @@ describe('the versions of the catalogue', () => {
     expect(await rollBack(db, { version: 1, operator: null, note: null, expect: null })).to.include({ is: 'unchanged' })
     expect(await rollBack(db, { version: 9, operator: null, note: null, expect: null })).to.equal(null)
     const actions = await db('operator_actions').orderBy('id').select<{ action: string }[]>('action')
-    expect(actions.map(({ action }) => action)).to.deep.equal([
-      'catalogue_applied',
-      'catalogue_applied',
-      'catalogue_rolled_back',
-    ])
+    const due = ['catalogue_applied', 'catalogue_applied', 'catalogue_rolled_back']
+    expect(actions.map(({ action }) => action)).to.deep.equal(due)
   })
 
   it('keep what an operator changed until the file changes, and then take the file', async () => {
@@ -186,11 +180,7 @@ describe('the versions of the catalogue', () => {
     it('are cached, unlike missing or unusable ones, which are read again each time', async () => {
       await apply(content(image(40)))
       const holder = await open()
-      const unusable = (version: number) =>
-        holder.at(version).then(
-          () => null,
-          (error: unknown) => error,
-        )
+      const unusable = (version: number) => holder.at(version).catch((error: unknown) => error)
       expect(await unusable(2)).to.be.an.instanceOf(UnusableVersion)
       // As a later release may store it.
       await storeVersion(db, 1, { content: { shape: 'new' }, source: 'command', operator: null, note: null })

@@ -66,7 +66,7 @@ const growth = (work: (pieces: number) => void): number =>
     () => {
       for (let time = 0; time < 4; time++) work(PIECES)
     },
-    12,
+    6,
   )
 
 describe('putting an answer together takes time in proportion to its pieces', () => {

@@ -8,7 +8,7 @@ import { actFor, findSession, openSession } from '../../../src/shared/identity/s
 import { findUser } from '../../../src/shared/identity/users.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
-import { aPerson, logIn, useConsole } from '../../support/console.ts'
+import { aPerson, aUser, logIn, useConsole } from '../../support/console.ts'
 import type { Person } from '../../support/console.ts'
 import { aGrant } from '../../../scripts/harness/factories.ts'
 
@@ -59,7 +59,7 @@ describe('the members of accounts', () => {
   })
 
   it('have one owner: the database refuses a second', async () => {
-    const [one, other] = [await aPerson(web), await aPerson(web)]
+    const [one, other] = [await aUser(web), await aUser(web)]
     const second = { userId: await userOf(other), accountId: accountOf(one) }
     expect(await refusal(web.db.transaction((trx) => addMember(trx, second, 'owner')))).to.equal('members_one_owner')
   })
@@ -85,7 +85,7 @@ describe('the members of accounts', () => {
   })
 
   it('are changed while a session of theirs begins to act for the account: it waits for that', async () => {
-    const person = await aPerson(web)
+    const person = await aUser(web)
     const membership = { user_id: await userOf(person), account_id: await anotherAccount(await userOf(person), 1) }
     const session = (await findSession(web.db, person.token))!
     const change = await web.db.transaction()
@@ -98,7 +98,7 @@ describe('the members of accounts', () => {
   })
 
   it('cannot have a session for another account, and lose theirs with their membership', async () => {
-    const [one, other] = [await aPerson(web), await aPerson(web)]
+    const [one, other] = [await aUser(web), await aUser(web)]
     const userId = await userOf(one)
     expect(await refusal(sessionFor(userId, accountOf(other)))).to.equal('sessions_member_fkey')
     const second = await anotherAccount(userId, 1)
@@ -126,7 +126,7 @@ describe('the members of accounts', () => {
   })
 
   it('have one account of their own: the database refuses a second', async () => {
-    const one = await aPerson(web)
+    const one = await aUser(web)
     const userId = await userOf(one)
     const made = web.db.transaction(async (trx) => {
       const accountId = newId('account')

@@ -56,7 +56,6 @@ describe('the database itself', () => {
 
   const ONCE = 'ledger_entries_once_per_call'
   const MATCH = 'ledger_entries_match_calls'
-  const NEEDED = 'ledger_entries_call_where_needed'
   const OWN = 'ledger_entries_grant_of_the_account'
   const settle = (id: CallId, cost: number) => calls.settle(id, 'image', aResult(cost))
 
@@ -73,10 +72,6 @@ describe('the database itself', () => {
       ONCE,
     ],
     ['a refund of a call that is settled', (id) => settle(id, 10), { kind: 'refund', amount: 10 }, MATCH],
-    ['a grant of a call', null, { kind: 'grant', amount: 1 }, NEEDED],
-    ['an expiry of a call', null, { kind: 'expiry', amount: -1 }, NEEDED],
-    ['an adjustment of a call', null, { kind: 'adjustment', amount: -1 }, NEEDED],
-    ['a collection of a call', null, { kind: 'collection', amount: -1 }, NEEDED],
   ]
   for (const [title, end, entry, by] of REFUSED)
     it(`refuses ${title}`, async () => {
@@ -105,13 +100,10 @@ describe('the database itself', () => {
     expect(await refusal(tooMuch)).to.equal('ledger_entries_return_at_most_the_charge')
   })
 
-  it("refuses entries that lack their call, or name one or a grant that is another account's or nobody's", async () => {
+  it("refuses entries of a call or a grant that is another account's or nobody's", async () => {
     const other = await anAccount(db, 100)
     const foreign = await opened(calls, other, 10)
     const entries: [Entry, string][] = [
-      [{ kind: 'charge', amount: -1 }, NEEDED],
-      [{ kind: 'settlement', amount: 1 }, NEEDED],
-      [{ kind: 'refund', amount: 1 }, NEEDED],
       [{ call_id: newId('call'), kind: 'charge', amount: -1 }, MATCH],
       [{ call_id: foreign, kind: 'charge', amount: -10 }, MATCH],
       [{ kind: 'grant', amount: 1, grant_id: other.grants[0] }, OWN],
@@ -120,28 +112,20 @@ describe('the database itself', () => {
     for (const [entry, by] of entries) expect(await refusal(write(entry)), JSON.stringify(entry)).to.equal(by)
   })
 
-  it('refuses two entries with one number, and numbers below one', async () => {
-    const entry = {
-      account_id: account.id,
-      grant_id: account.grants[0],
-      kind: 'grant',
-      amount: 1,
-      balance_after: 1,
-    }
-    expect(await refusal((trx) => trx('ledger_entries').insert({ ...entry, seq: 1 }))).to.equal('ledger_entries_pkey')
-    expect(await refusal((trx) => trx('ledger_entries').insert({ ...entry, seq: 0 }))).to.equal(
-      'ledger_entries_seq_positive',
-    )
+  it('refuses two entries with one number', async () => {
+    const [grant_id] = account.grants
+    const entry = { account_id: account.id, grant_id, kind: 'grant', amount: 1, balance_after: 1, seq: 1 }
+    expect(await refusal((trx) => trx('ledger_entries').insert(entry))).to.equal('ledger_entries_pkey')
   })
 
   it('keeps the ledger append-only: no change, no deletion, no truncation', async () => {
-    expect(
-      await refusal((trx) => trx('ledger_entries').where({ account_id: account.id }).update({ amount: 1 })),
-    ).to.equal('append-only')
-    expect(await refusal((trx) => trx('ledger_entries').where({ account_id: account.id }).delete())).to.equal(
-      'append-only',
-    )
-    expect(await refusal((trx) => trx.raw('TRUNCATE ledger_entries'))).to.equal('append-only')
+    const own = (trx: Trx) => trx('ledger_entries').where({ account_id: account.id })
+    for (const work of [
+      (trx: Trx) => own(trx).update({ amount: 1 }),
+      (trx: Trx) => own(trx).delete(),
+      (trx: Trx) => trx.raw('TRUNCATE ledger_entries'),
+    ])
+      expect(await refusal(work)).to.equal('append-only')
   })
 
   it('refuses one idempotency key for two calls of an account', async () => {
@@ -150,13 +134,6 @@ describe('the database itself', () => {
     const second = await opened(calls, account, 1, more)
     const change = { idempotency_key: 'k', idempotency_expires_at: db.fn.now() }
     expect(await refusal((trx) => trx('calls').where({ id: second }).update(change))).to.equal('calls_idempotency')
-    expect(
-      await refusal((trx) =>
-        trx('calls')
-          .where({ id: second })
-          .update({ ...change, idempotency_expires_at: null }),
-      ),
-    ).to.equal('calls_idempotency_whole')
   })
 
   it('reports its refusals with the codes that the verbs rely on', async () => {

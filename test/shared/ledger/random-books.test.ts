@@ -142,7 +142,7 @@ describe('the books under any sequence of movements', () => {
         expect(await balanceOf(db, account.id)).to.equal(model.spendable())
         expect(await outstandingOf(db, account.id)).to.equal(open.length)
       }),
-      { numRuns: 25 },
+      { numRuns: 15 },
     )
 
     async function settled(call: Call, cost: number): Promise<{ credits: number; uncollected: number }> {

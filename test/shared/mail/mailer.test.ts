@@ -86,21 +86,15 @@ describe('the SMTP transport', () => {
   })
 
   it("reports the server's reason for a refusal, and whether it is permanent for this recipient", async () => {
-    mailbox.refuse({ at: 'RCPT', code: 550, text: 'no such mailbox here' })
-    expect(await failure(mailer.send(aMail('gone@example.com'), patience())))
-      .to.deep.include({ permanent: true })
-      .and.to.have.property('reason')
-      .that.contains('no such mailbox here')
-    mailbox.refuse({ at: 'RCPT', code: 451, text: 'greylisted, come back' })
-    expect(await failure(mailer.send(aMail('later@example.com'), patience())))
-      .to.deep.include({ permanent: false })
-      .and.to.have.property('reason')
-      .that.contains('greylisted, come back')
-    mailbox.refuse({ at: 'DATA', code: 554, text: 'message refused' })
-    expect(await failure(mailer.send(aMail('spam@example.com'), patience())))
-      .to.deep.include({ permanent: false })
-      .and.to.have.property('reason')
-      .that.contains('message refused')
+    for (const [at, code, text, permanent] of [
+      ['RCPT', 550, 'no such mailbox here', true],
+      ['RCPT', 451, 'greylisted, come back', false],
+      ['DATA', 554, 'message refused', false],
+    ] as const) {
+      mailbox.refuse({ at, code, text })
+      const failed = await failure(mailer.send(aMail('ada@example.com'), patience()))
+      expect(failed).to.deep.include({ permanent }).and.to.have.property('reason').that.contains(text)
+    }
   })
 
   it('reports the address at which nobody listens, and never the password', async () => {

@@ -49,25 +49,13 @@ describe('media names', () => {
   it('address nothing outside the storage', () => {
     const stem = name.slice(0, 32)
     for (const text of [
-      '',
-      '.',
-      '..',
-      '../secret.png',
-      `../${name}`,
-      `${name}/`,
-      `/${name}`,
-      `${stem}`,
-      `${stem}.svg`,
-      `${stem}.html`,
-      `${stem}.PNG`,
-      `${stem}.png.png`,
+      ...(
+        `. .. ../secret.png ../${name} ${name}/ /${name} ${stem} ${stem}.svg ${stem}.html ${stem}.PNG ` +
+        `${stem}.png.png`
+      ).split(' '),
       `${name}\n`,
       `${name}\0`,
-      `${name}%00`,
-      `${stem.slice(1)}.png`,
-      `${stem}a.png`,
-      `..%2f${name}`,
-      `${stem}.constructor`,
+      ...`${name}%00 ${stem.slice(1)}.png ${stem}a.png ..%2f${name} ${stem}.constructor`.split(' '),
     ]) {
       expect(parseMediaName(text), JSON.stringify(text)).to.equal(null)
     }

@@ -9,7 +9,7 @@ import { withCircuit } from '../../../src/shared/payments/circuit.ts'
 import { providerOf } from '../../../src/shared/payments/deps.ts'
 import type { Provider } from '../../../src/shared/payments/provider.ts'
 import { ProviderUnavailable } from '../../../src/shared/payments/provider.ts'
-import { WEBHOOK_SECRET } from './fixture.ts'
+import { stripeAt } from './fixture.ts'
 
 describe('the circuit of a provider', () => {
   let sandbox: Sandbox
@@ -21,13 +21,7 @@ describe('the circuit of a provider', () => {
   after(() => sandbox.close())
   beforeEach(() => {
     stripe = stripeAccountAt(sandbox.url)
-    const config = {
-      PAYMENTS: 'stripe',
-      STRIPE_SECRET_KEY: stripe.key,
-      STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-      STRIPE_API_BASE: sandbox.url,
-    } as const
-    provider = withCircuit(providerOf(config, 500)!, { failures: 2, coolDownMs: 1000 })
+    provider = withCircuit(providerOf(stripeAt(sandbox.url, stripe.key), 500)!, { failures: 2, coolDownMs: 1000 })
   })
 
   const ask = (): Promise<string> =>
@@ -71,9 +65,7 @@ describe('the address of Stripe', () => {
     const sandbox = await createSandbox({ host: '::1' })
     const address = `http://[::1]:${new URL(sandbox.url).port}`
     try {
-      const { key } = stripeAccountAt(address)
-      const config = { PAYMENTS: 'stripe', STRIPE_SECRET_KEY: key, STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET } as const
-      const provider = providerOf({ ...config, STRIPE_API_BASE: address })!
+      const provider = providerOf(stripeAt(address, stripeAccountAt(address).key))!
       expect(await provider.customerOf(newId('account'), null)).to.match(/^cus_/)
     } finally {
       await sandbox.close()

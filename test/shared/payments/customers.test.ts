@@ -8,7 +8,7 @@ import { billingOf, changeSettings } from '../../../src/shared/payments/settings
 import { processDueOrder } from '../../../src/shared/payments/due-orders.ts'
 import { anAccount, balanceOf, proveAddress } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
-import { usePayments, PACK, WEBHOOK_SECRET, anOrder } from './fixture.ts'
+import { usePayments, PACK, stripeAt, anOrder } from './fixture.ts'
 import type { ApiError } from '../../../src/shared/platform/errors.ts'
 import { cancelOrder, cancelUnpaid } from '../../../src/shared/payments/cancel.ts'
 import { checkOrder } from '../../../src/shared/payments/check.ts'
@@ -95,16 +95,10 @@ describe('customers, cards and unpaid orders', () => {
   })
 
   describe('the customer and card of an account', () => {
-    const withKey = (key: string): PaymentDeps => ({
+    const live = (): PaymentDeps => ({
       ...fixture.deps,
-      provider: providerOf({
-        PAYMENTS: 'stripe',
-        STRIPE_SECRET_KEY: key,
-        STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-        STRIPE_API_BASE: fixture.sandbox.url,
-      })!,
+      provider: providerOf(stripeAt(fixture.sandbox.url, fixture.stripe.liveKey))!,
     })
-    const live = (): PaymentDeps => withKey(fixture.stripe.liveKey)
     const mailsOf = ({ email }: TestAccount) =>
       db('mails').where({ recipient: email }).whereLike('kind', 'top_up%').pluck<string[]>('kind')
     const topUpOn = () =>
@@ -150,14 +144,11 @@ describe('customers, cards and unpaid orders', () => {
     it('are no reason to say that the provider is away, nor is any other refusal', async () => {
       await fixture.buy(account.id)
       const refusalOf = async (terms: typeof PACK) =>
-        startCheckout(fixture.deps, account.id, terms).then(
-          () => null,
-          (error: unknown) => error as ApiError,
-        )
+        startCheckout(fixture.deps, account.id, terms).catch((error: unknown) => error as ApiError)
       expect(await refusalOf({ ...PACK, amount_minor: 10 })).to.include({ code: 'invalid_amount' })
       const refused = await refusalOf({ ...PACK, currency: 'zzz' })
       expect(refused).to.include({ code: 'payments_unavailable' })
-      expect(refused!.message)
+      expect((refused as ApiError).message)
         .to.match(/refused this request/)
         .and.not.match(/reached|available/)
     })

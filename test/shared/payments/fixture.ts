@@ -20,7 +20,16 @@ import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { useFor } from '../../support/gateway.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
 
-export const WEBHOOK_SECRET = 'whsec_of_the_tests'
+const WEBHOOK_SECRET = 'whsec_of_the_tests'
+
+/** The settings of payments at a sandbox. */
+export const stripeAt = (url: string, key: string) =>
+  ({
+    PAYMENTS: 'stripe',
+    STRIPE_SECRET_KEY: key,
+    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    STRIPE_API_BASE: url,
+  }) as const
 
 /** A pack of 1,000 credits and a bonus of 50 for 10.00 EUR. */
 export const PACK: OrderTerms = { pack: 'starter', currency: 'eur', amount_minor: 1000, credits: 1000, bonus: 50 }
@@ -92,12 +101,7 @@ export async function paymentFixture(db: Db): Promise<PaymentFixture> {
   const sandbox = await createSandbox({})
   const stripe = stripeAccountAt(sandbox.url)
   const differences: string[] = []
-  const provider = providerOf({
-    PAYMENTS: 'stripe',
-    STRIPE_SECRET_KEY: stripe.key,
-    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-    STRIPE_API_BASE: sandbox.url,
-  })!
+  const provider = providerOf(stripeAt(sandbox.url, stripe.key))!
   const deps: PaymentDeps = {
     db,
     log: createLog('silent', 'worker'),

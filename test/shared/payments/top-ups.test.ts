@@ -162,10 +162,8 @@ describe('automatic top-up', () => {
     expect(await billingOf(db, account.id, false)).to.deep.include({ declines: 0, topUpFailure: null })
     await letCardBe(account, 'declined')
     await cross(account)
-    expect((await failureMails(account)).map(({ details }) => details.failure)).to.deep.equal([
-      'insufficient_funds',
-      'generic_decline',
-    ])
+    const due = ['insufficient_funds', 'generic_decline']
+    expect((await failureMails(account)).map(({ details }) => details.failure)).to.deep.equal(due)
   })
 
   it('ends with a mail, and without a decline, where the provider no longer has the card or the customer', async () => {
@@ -186,11 +184,8 @@ describe('automatic top-up', () => {
       expect(await autos(db, account.id)).to.deep.equal(['failed'])
       expect((await failureMails(account)).map(({ kind }) => kind)).to.deep.equal(['top_up_off'])
       const billing = await billingOf(db, account.id, false)
-      expect([billing.card, billing.settings.autoTopUp, billing.topUpFailure?.failure]).to.deep.equal([
-        null,
-        null,
-        'card_gone',
-      ])
+      const due = [null, null, 'card_gone']
+      expect([billing.card, billing.settings.autoTopUp, billing.topUpFailure?.failure]).to.deep.equal(due)
     }
   })
 

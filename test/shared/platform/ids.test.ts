@@ -32,23 +32,9 @@ describe('ids', () => {
 
   it('are refused in every other form, so that Postgres never sees a malformed one', () => {
     const text = publicId('call', newId('call'))
-    const texts = [
-      '',
-      'call_',
-      'call',
-      text.toUpperCase(),
-      `${text}0`,
-      text.slice(0, -1),
-      ` ${text}`,
-      `${text}\n`,
-      text.replace('call_', ''),
-      newId('call'),
-      `call_${newId('call')}`,
-      "call_' OR 1=1 --",
-      'call_%00',
-      '__proto___x',
-      `call_${'g'.repeat(32)}`,
-    ]
+    const altered = ['', `${text}0`, ` ${text}`, `${text}\n`, text.slice(0, -1), text.toUpperCase(), text.slice(5)]
+    const made = [newId('call'), `call_${newId('call')}`, `call_${'g'.repeat(32)}`, "call_' OR 1=1 --"]
+    const texts = [...altered, ...made, ...'call call_ call_%00 __proto___x'.split(' ')]
     for (const one of texts) expect(parseId('call', one), JSON.stringify(one)).to.equal(null)
   })
 })

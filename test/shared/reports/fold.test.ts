@@ -4,7 +4,7 @@ import { gatewayError } from '../../../src/shared/platform/errors.ts'
 import type { Db } from '../../../src/shared/platform/postgres/db.ts'
 import { foldUsage } from '../../../src/shared/reports/fold.ts'
 import { usageByDay } from '../../../src/shared/reports/usage.ts'
-import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { useBooks } from '../../support/database.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/harness/until.ts'
@@ -16,18 +16,11 @@ const FIGURES = ['calls', 'failed', 'refused', 'credits']
 
 describe('the hours of usage', () => {
   // A database of its own: calls of all accounts are folded.
-  let url: string
-  let db: Db
+  const db = useBooks({ pool: 8, isOwn: true })
   let account: TestAccount
-  before(async () => {
-    url = await newDatabaseUrl()
-    db = connectTestDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 8 })
-  })
-  after(() => db.destroy())
   beforeEach(async () => {
     account = await anAccount(db, 100_000)
   })
-  afterEach(() => expectBooksToBalance(db))
 
   const folded = async (): Promise<Record<string, number>> => {
     const { rows } = await db.raw<{ rows: Record<string, number>[] }>(
@@ -159,10 +152,8 @@ describe('the hours of usage', () => {
           '2026-01-02',
           '2026-01-02',
         )
-        expect(
-          rows.map(({ day, credits }) => [day, credits]),
-          zone,
-        ).to.deep.equal([['2026-01-02', 9]])
+        const found = rows.map(({ day, credits }) => [day, credits])
+        expect(found, zone).to.deep.equal([['2026-01-02', 9]])
       })
     }
     await foldAll()

@@ -43,11 +43,6 @@ describe('budgets of litellm', () => {
     expect(plannedLimits({ ...limits, rpm_limit: 0n }).isClosed).to.equal(true)
     expect(
       plannedLimits({ rpm_limit: 60n, tpm_limit: 2_000_000_000n, max_parallel_requests: 2_000_000n }),
-    ).to.deep.equal({
-      rateLimit: 60,
-      tokensPerMinute: 2_000_000_000,
-      maxOutstanding: null,
-      isClosed: false,
-    })
+    ).to.deep.equal({ rateLimit: 60, tokensPerMinute: 2_000_000_000, maxOutstanding: null, isClosed: false })
   })
 })

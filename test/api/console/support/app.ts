@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import type { Reply } from '../../../../scripts/harness/http.ts'
+import type { UserId } from '../../../../src/shared/platform/ids.ts'
 import { codeAt } from '../../../../src/shared/sign-in/totp.ts'
+import type { TestConsole } from '../../../support/console.ts'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
@@ -14,6 +16,20 @@ export const appOf =
   (secret: string) =>
   (later = 0): string =>
     codeAt(bytesOf(secret), Math.floor(Date.now() / 30_000) + later)
+
+/** The changes of how a user signs in that they were mailed, oldest first. */
+export const changesMailedTo =
+  (web: Pick<TestConsole, 'db'>) =>
+  async (userId: UserId): Promise<string[]> => {
+    const mails = web.db('mails').where({ user_id: userId, kind: 'sign_in_changed' }).orderBy('id')
+    return (await mails).map((mail: { details: { change: string } }) => mail.details.change)
+  }
+
+/** A session whose login is longer ago than a proof holds. */
+export const aged = ({ db }: Pick<TestConsole, 'db'>) => ({
+  created_at: db.raw(`now() - interval '16 minutes'`),
+  expires_at: db.raw(`now() + interval '1 hour'`),
+})
 
 type Ask = (method: string, path: string, body?: unknown) => Promise<Reply>
 

@@ -1,14 +1,15 @@
 import { startProvider } from '../../../../scripts/services/provider.ts'
 import type { LocalProvider } from '../../../../scripts/services/provider.ts'
-import type { Settings, TestWeb } from '../../../../scripts/harness/harness.ts'
-import { startTestWeb } from '../../../../scripts/harness/harness.ts'
+import type { Settings } from '../../../../scripts/harness/harness.ts'
+import { proveAddress } from '../../../../scripts/harness/factories.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 import { send } from '../../../../scripts/harness/http.ts'
 import type { LinkKind } from '../../../../src/shared/identity/one-time-tokens.ts'
 import { createTokenMint, issueToken } from '../../../../src/shared/identity/one-time-tokens.ts'
 import type { MailId, UserId } from '../../../../src/shared/platform/ids.ts'
-import { aPerson, consoleConfig, startConsole } from '../../../support/console.ts'
+import { aUser, consoleConfig, startConsole } from '../../../support/console.ts'
 import type { Person, TestConsole } from '../../../support/console.ts'
+import { useFor, useSecondWeb } from '../../../support/gateway.ts'
 import { aBrowser, providerSettings, startGitHub } from './provider.ts'
 
 /** What an answer is: its status and code. */
@@ -23,49 +24,52 @@ export const CALLBACK = 'https://gate.example/auth/callback'
 
 /** A service with all kinds of providers, started and stopped by hooks, and what tests do there. */
 export function atProviders() {
-  let provider: LocalProvider
-  let github: Awaited<ReturnType<typeof startGitHub>>
-  let web: TestConsole
-  let other: TestWeb
-  let off: TestConsole
   const start = async (settings: Settings) =>
     startConsole(await consoleConfig({ TRUST_PROXY: '1', SIGNUP_CREDITS: '7', ...settings }))
-  before(async () => {
-    const ids = ['local', 'trusted', 'invited', 'never', 'domain', 'off']
-    provider = await startProvider({ redirectUris: ids.map((id) => `${CALLBACK}/${id}`) })
-    github = await startGitHub({
-      first: { id: 1, emails: [{ email: 'gh-1@example.com', primary: true, verified: true }] },
-      second: { id: 2, emails: [{ email: 'gh-2@example.com', primary: true, verified: false }] },
-    })
-    const { issuer } = provider
-    web = await start(
-      providerSettings([
-        { id: 'local', issuer },
-        { id: 'trusted', issuer, secondFactor: true },
-        { id: 'invited', issuer, register: 'invited' },
-        { id: 'never', issuer, register: 'never' },
-        { id: 'domain', issuer, domains: ['acme.example'] },
-        { id: 'github', github: github.url, label: 'GitHub' },
-        { id: 'down', issuer: 'http://127.0.0.1:9' },
-      ]),
-    )
-    other = await startTestWeb(web.config)
-    off = await start({ ...providerSettings([{ id: 'off', issuer }]), PASSWORDS: 'off' })
-  })
-  after(async () => {
-    await Promise.all([other.stop(), off.stop()])
-    await web.stop()
-    await Promise.all([provider.close(), github.close()])
-  })
+  const ids = ['local', 'trusted', 'invited', 'never', 'domain', 'off']
+  const provider: LocalProvider = useFor(
+    () => startProvider({ redirectUris: ids.map((id) => `${CALLBACK}/${id}`) }),
+    ({ close }) => close(),
+  )
+  const users = {
+    first: { id: 1, emails: [{ email: 'gh-1@example.com', primary: true, verified: true }] },
+    second: { id: 2, emails: [{ email: 'gh-2@example.com', primary: true, verified: false }] },
+  }
+  const github = useFor(
+    () => startGitHub(users),
+    ({ close }) => close(),
+  )
+  const web: TestConsole = useFor(
+    () => {
+      const { issuer } = provider
+      return start(
+        providerSettings([
+          { id: 'local', issuer },
+          { id: 'trusted', issuer, secondFactor: true },
+          { id: 'invited', issuer, register: 'invited' },
+          { id: 'never', issuer, register: 'never' },
+          { id: 'domain', issuer, domains: ['acme.example'] },
+          { id: 'github', github: github.url, label: 'GitHub' },
+          { id: 'down', issuer: 'http://127.0.0.1:9' },
+        ]),
+      )
+    },
+    ({ stop }) => stop(),
+  )
+  const other = useSecondWeb(web)
+  const off: TestConsole = useFor(
+    () => start({ ...providerSettings([{ id: 'off', issuer: provider.issuer }]), PASSWORDS: 'off' }),
+    ({ stop }) => stop(),
+  )
 
   const newBrowser = (at = web) => aBrowser(at.url)
   const identitiesOf = async (email: string) =>
     web.db('identities').whereIn('user_id', web.db('users').where({ email }).select('id')).pluck<string[]>('subject')
-  const verified = async (person: Person): Promise<Person> => {
-    await web.db('users').where({ email: person.email }).update({ email_verified_at: web.db.fn.now() })
+  const someone = async (): Promise<Person> => {
+    const person = await aUser(web)
+    await proveAddress(web.db, person)
     return person
   }
-  const someone = async () => verified(await aPerson(web))
   const asker = (token: string) => (method: string, path: string, body?: unknown) =>
     send(method, `${web.url}${path}`, { key: token, body })
   /** The token of the newest mail of a kind; that of a user's link is made good, as when the mail is sent. */
@@ -77,16 +81,5 @@ export function atProviders() {
     await web.db.transaction((trx) => issueToken(trx, { mailId: mail.id, userId, purpose: kind, token }))
     return token
   }
-  return {
-    newBrowser,
-    identitiesOf,
-    someone,
-    asker,
-    mailedToken,
-    web: () => web,
-    other: () => other,
-    off: () => off,
-    github: () => github,
-    issuer: () => provider.issuer,
-  }
+  return { newBrowser, identitiesOf, someone, asker, mailedToken, web, other, off, github, provider }
 }

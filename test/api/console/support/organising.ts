@@ -5,7 +5,7 @@ import { addMember } from '../../../../src/shared/identity/members.ts'
 import type { GivenRole } from '../../../../src/shared/identity/members.ts'
 import { findUserByEmail } from '../../../../src/shared/identity/users.ts'
 import { parseId, publicId } from '../../../../src/shared/platform/ids.ts'
-import { aPerson } from '../../../support/console.ts'
+import { aUser } from '../../../support/console.ts'
 import type { Person, TestConsole } from '../../../support/console.ts'
 import { proveAddress } from '../../../../scripts/harness/factories.ts'
 import { send } from '../../../../scripts/harness/http.ts'
@@ -21,7 +21,7 @@ export function organising(web: () => TestConsole) {
 
   /** Somebody who may invite others. */
   async function aVerified(): Promise<Person> {
-    const person = await aPerson(web())
+    const person = await aUser(web())
     await proveAddress(web().db, person)
     return person
   }

@@ -187,16 +187,14 @@ describe('an import', () => {
       budget: { credits: 100, period: 'total', used: 60, remaining: 40, resetsAt: null },
       revokedAt: null,
     })
-    expect((await accountOf(source.name, `b of ${source.name}`)).account).to.include({
-      status: 'suspended',
-      credits: 30,
-    })
+    const due = { status: 'suspended', credits: 30 }
+    expect((await accountOf(source.name, `b of ${source.name}`)).account).to.include(due)
     const organisation = await accountOf(source.name, `o of ${source.name}`)
     expect(organisation.account).to.include({ kind: 'organisation', name: 'engines example', credits: 5 })
-    expect(await db('members').where({ account_id: organisation.id }).orderBy('role').pluck('role')).to.deep.equal([
-      'admin',
-      'owner',
-    ])
+    const roles = ['admin', 'owner']
+    expect(await db('members').where({ account_id: organisation.id }).orderBy('role').pluck('role')).to.deep.equal(
+      roles,
+    )
     const [action] = await listActions(db, { accountId: ada.id }, 5)
     expect(action).to.deep.include({ action: 'account_imported', operatorEmail: null })
     expect(action!.details).to.deep.equal({ source: source.name, credits: 1000, keys: 2, members: 0, revoked: 0 })

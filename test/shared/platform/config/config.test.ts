@@ -40,6 +40,7 @@ describe('the configuration', () => {
     expect(secretOf('NOT_SET')).to.equal(undefined)
     const config = readConfig(QUEUES, { ...least, SOME_KEY: ' sk-1 \n', EMPTY_KEY: ' \n' })
     expect([config.secretOf('SOME_KEY'), config.secretOf('EMPTY_KEY')]).to.deep.equal(['sk-1', undefined])
+    expect(JSON.stringify(config)).not.to.include('sk-1')
   })
 
   it('uses what is set, and treats an empty value as absent', () => {
@@ -51,12 +52,8 @@ describe('the configuration', () => {
       GATEWAY_RATE_LIMIT: '5',
       LONG_CALL_REPLY: 'heartbeat',
     })
-    expect(config).to.include({
-      PORT: 8080,
-      BASE_URL: 'https://models.example',
-      GATEWAY_RATE_LIMIT: 5,
-      LONG_CALL_REPLY: 'heartbeat',
-    })
+    const due = { PORT: 8080, BASE_URL: 'https://models.example', GATEWAY_RATE_LIMIT: 5, LONG_CALL_REPLY: 'heartbeat' }
+    expect(config).to.include(due)
     expect(config.WORKER_QUEUES).to.deep.equal(['video', 'mail'])
     expect(config.SMTP_URL).to.equal(undefined)
     expect(read({ PORT: '8080' }).BASE_URL).to.equal('http://localhost:8080')
@@ -87,16 +84,6 @@ describe('the configuration', () => {
 
   it('cannot be changed once it is read', () => {
     expect(() => Object.assign(read(), { PORT: 1 })).to.throw(TypeError)
-  })
-
-  it('gives the keys of upstreams only by name', () => {
-    const config = read({ SOME_KEY: 'sk-1', EMPTY: '' })
-    expect([config.secretOf('SOME_KEY'), config.secretOf('EMPTY'), config.secretOf('NONE')]).to.deep.equal([
-      'sk-1',
-      undefined,
-      undefined,
-    ])
-    expect(JSON.stringify(config)).not.to.include('sk-1')
   })
 
   it('gives no variable of its own as the key of an upstream, whatever a catalogue names', () => {

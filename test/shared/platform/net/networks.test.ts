@@ -12,11 +12,8 @@ describe('the networks of a client', () => {
   })
 
   it('go on with the /56 and /48 of IPv6, each with four times as much as the one inside it', () => {
-    expect(networksOf('2001:db8:1:abcd::1')).to.deep.equal([
-      '2001:db8:1:abcd::/64',
-      '2001:db8:1:ab00::/56',
-      '2001:db8:1::/48',
-    ])
+    const due = ['2001:db8:1:abcd::/64', '2001:db8:1:ab00::/56', '2001:db8:1::/48']
+    expect(networksOf('2001:db8:1:abcd::1')).to.deep.equal(due)
     expect(networksOf('2001:db8:1:2::1').slice(1)).to.deep.equal(networksOf('2001:db8:1:ff::1').slice(1))
     expect(networksOf('1.2.3.4')).to.deep.equal(['1.2.3.4'])
     expect(allowancesOf(30)).to.deep.equal([30, 120, 480])

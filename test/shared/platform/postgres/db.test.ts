@@ -45,10 +45,8 @@ describe('an error of Postgres', () => {
     await db.destroy()
     silent.close()
     expect([String(first), String(second)].join(), 'one of them').to.include('Error: timeout expired')
-    expect([isUnreachable(first), isUnreachable(second)], `${String(first)}, ${String(second)}`).to.deep.equal([
-      true,
-      true,
-    ])
+    const due = [true, true]
+    expect([isUnreachable(first), isUnreachable(second)], `${String(first)}, ${String(second)}`).to.deep.equal(due)
   })
 })
 

@@ -45,9 +45,6 @@ describe('a process whose event loop stands still', () => {
     const suspended = "setTimeout(() => require('node:child_process').execSync('sleep 1.5'), 100)"
     expect(
       watched(`import { createRequire } from 'node:module'; const require = createRequire('/'); ${suspended}`),
-    ).to.include({
-      signal: null,
-      status: 0,
-    })
+    ).to.include({ signal: null, status: 0 })
   })
 })
