@@ -15,7 +15,13 @@ export function useDb({ pool = 10, isOwn = false }: Options = {}, end: (db: Db) 
     const DATABASE_URL = await (isOwn ? newDatabaseUrl : testDatabaseUrl)()
     db = connectTestDb({ DATABASE_URL, DATABASE_SSL: 'off', DATABASE_POOL: pool })
   })
-  after(() => end(db).finally(() => db.destroy()))
+  after(async () => {
+    try {
+      await end(db)
+    } finally {
+      await db.destroy()
+    }
+  })
   const none = (() => undefined) as unknown as Db
   return new Proxy(none, {
     apply: (_none, _self, given: Parameters<Db>) => db(...given),
