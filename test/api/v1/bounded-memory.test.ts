@@ -17,13 +17,13 @@ const MEGABYTE = 1024 * 1024
 const MAX_MB = 450
 const MAX_MS = 500
 const HEAP_MB = 512
-const ACCOUNTS = 12
+const ACCOUNTS = 10
 
 /** How many clients of each account ask for items of 28 MB and read nothing. */
 const READERS = 4
 
 /** After how long a client sends its body again, in ms: it is some 30 MB. */
-const AGAIN_MS = 1500
+const AGAIN_MS = 3000
 
 /** In the place of a status. */
 const CLOSED = 0
@@ -150,7 +150,7 @@ describe('the memory of a web process', () => {
     expectBounded(seen)
   })
 
-  it('is enough at 512 MB for the largest bodies and unread pages of twelve accounts at once', async () => {
+  it('is enough at 512 MB for the largest bodies and unread pages of ten accounts at once', async () => {
     const small = await own.start('web', { NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}` })
     const accounts = await Promise.all(listOf(ACCOUNTS, (at) => anAccount(own.db, at % 2 === 0 ? 100_000 : 1)))
     const attacks = await Promise.all(Object.entries(ATTACKS).map(bytesOf))
