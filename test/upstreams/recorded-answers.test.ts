@@ -259,7 +259,7 @@ describe('what upstreams answer', () => {
     const steps = upstream.seen(name).map(({ step }) => step)
     expect(steps.filter((step) => step === 'submit')).to.have.length(1)
     expect(steps.filter((step) => step === 'content').length, 'asked for the file').to.be.above(1)
-    // Unknown where the deadline ends a poll, else that of the finished video: never nothing.
+    // That of the finished video where the deadline ends a fetch of its file, unknown between two: never nothing.
     expect((await rowOf(asked.reply)).cost_micro_usd, 'the upstream may bill it').to.be.oneOf([
       null,
       SECONDS * PER_SECOND,

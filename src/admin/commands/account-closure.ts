@@ -97,7 +97,7 @@ export const accountClosureCommands: Command[] = [
     summary:
       'Delete an account with its address, name, sessions, keys, card, mails, answers and media; of an organisation, ' +
       'whose id is given, its members stay as people. Its ledger, ' +
-      'payments and call records stay, without a name. With --force even with credits, a debt or undecided payments.',
+      'payments and call records stay, without a name. --force allows credits, a debt and undecided payments.',
     flags: ['force'],
     run: async (db, [email], { force }) => {
       const { id: userId, account_id: accountId } = await accountOf(db, email)
