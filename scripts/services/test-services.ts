@@ -9,8 +9,11 @@ import type { ProcessMark } from './processes.ts'
 import { redisProgram, startRedis } from './redis.ts'
 import { readIfThere, writePrivately } from './secrets.ts'
 
-/** Postgres settings for data that need not survive a power failure. A killed process still loses nothing. */
-export const throwaway = { fsync: 'off', full_page_writes: 'off' }
+/**
+ * Postgres settings for data that need not survive a power failure. A killed process still loses nothing. Hundreds of
+ * small databases would keep autovacuum busy; tests that read plans analyze their own tables.
+ */
+export const throwaway = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off', jit: 'off' }
 
 /** How many numbered databases a Redis for tests has. Number 0 has the list of which process uses which. */
 export const testRedisDatabases = 64

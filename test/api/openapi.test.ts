@@ -141,6 +141,8 @@ describe('the OpenAPI document', () => {
   describe('describes what the service answers', () => {
     /** The body that each endpoint has answered with success, by the endpoint's name. */
     const succeeded = new Map<string, unknown>()
+    /** The last refusal of each. */
+    const refused = new Map<string, string>()
     const paths = new Map(
       operations.map((operation) => [
         nameOf(operation),
@@ -157,6 +159,7 @@ describe('the OpenAPI document', () => {
           ([one, pattern]) => one.startsWith(`${method} `) && pattern.test(path.split('?')[0]!),
         )?.[0]
         if (name && reply.status < 400) succeeded.set(name, body)
+        else if (name) refused.set(name, `${reply.status} ${reply.text.slice(0, 300)}`)
         return reply
       }
     }
@@ -171,7 +174,9 @@ describe('the OpenAPI document', () => {
 
     it('at every endpoint: test/api/requests has a request for each', () => {
       // The stream of events never ends.
-      expect(operations.map(nameOf).filter((name) => !succeeded.has(name))).to.deep.equal(['GET /api/events'])
+      const missing = operations.map(nameOf).filter((name) => !succeeded.has(name))
+      const answers = missing.map((name) => `${name}: ${refused.get(name)}`).join('\n')
+      expect(missing, answers).to.deep.equal(['GET /api/events'])
     })
 
     /** The path of an endpoint, with ids that belong to nothing. */

@@ -89,7 +89,9 @@ async function bytesOf([name, { path, body }]: [string, Attack]): Promise<Bytes>
   return { name, path, type: whole.headers.get('content-type')!, bytes: Buffer.from(await whole.arrayBuffer()) }
 }
 
-describe('the memory of a web process', () => {
+describe('the memory of a web process', function () {
+  // The last readers get their turn once those that do not read have lost theirs.
+  this.timeout(150_000)
   const own = useInstallation()
   let web: Program
   before(async () => {

@@ -154,10 +154,13 @@ describe('the months of calls, results and ledger', () => {
     // A reader keeps the partition of the results from being detached: given up, and taken up again.
     const reader = await db.transaction()
     await reader.raw('SELECT count(*) FROM call_results')
-    expect(await dropOldMonths(db, 30).catch((error: Error) => error.name)).to.equal('KnexTimeoutError')
-    await opened(calls, account, 5)
-    await expectBooksToBalance(db)
-    await reader.commit()
+    try {
+      expect(await dropOldMonths(db, 30).catch((error: Error) => error.name)).to.equal('KnexTimeoutError')
+      await opened(calls, account, 5)
+      await expectBooksToBalance(db)
+    } finally {
+      await reader.commit()
+    }
     // As if it had died after detaching the calls.
     await db.raw('ALTER TABLE calls DETACH PARTITION ?? CONCURRENTLY', [old])
     await expectBooksToBalance(db)
