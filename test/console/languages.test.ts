@@ -42,7 +42,7 @@ describe('the languages of the console', () => {
     let visited: Visit
     before(async () => {
       lived = await liveIn(gateway, EMAIL, 'zh-CN')
-      visited = await gateway.longVisit({ locale: 'zh-CN', viewport: PHONE, reducedMotion: 'reduce' })
+      visited = await gateway.longVisit({ locale: 'zh-CN', viewport: PHONE })
     })
 
     const speaks = (path: string): void => {

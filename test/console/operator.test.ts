@@ -174,7 +174,6 @@ describe("the operator's pages", () => {
     const { page, open, allow } = await gateway.signedIn(boss, {
       admin: true,
       viewport: PHONE,
-      reducedMotion: 'reduce',
     })
     // The refused deductions are what the browser writes of them.
     allow(/4(00|09) \(/)
@@ -233,7 +232,7 @@ describe("the operator's pages", () => {
     await page.getByLabel('Level').selectOption('warning')
     await page.getByRole('button', { name: 'Set the banner' }).click()
     await page.getByTestId('set-banner').waitFor()
-    const guest = await gateway.visit({ viewport: PHONE, reducedMotion: 'reduce' })
+    const guest = await gateway.visit({ viewport: PHONE })
     await until('everybody sees the banner', async () => {
       await guest.open('/sign-in', 'Sign in')
       return showsBanner(guest.page)

@@ -20,7 +20,7 @@ describe('the pages of the console', () => {
   let visited: Visit
   before(async () => {
     lived = await liveIn(gateway, EMAIL)
-    visited = await gateway.longVisit({ reducedMotion: 'reduce' })
+    visited = await gateway.longVisit()
   })
 
   const looks = ({ path, heading, typed }: ConsolePage, how: 'open' | 'follow'): void => {

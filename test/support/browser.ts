@@ -64,12 +64,13 @@ export async function closeBrowser(): Promise<void> {
 /** A page in a context of its own, and its faults: errors, breaches of its policy, requests to other sites. */
 export type WatchedPage = { page: Page; faults: string[]; close: () => Promise<void> }
 
+/** Nothing fades on it: axe would measure a colour half way between two. */
 export async function openPage(
   opened: Browser,
   origin: string,
   options: BrowserContextOptions = {},
 ): Promise<WatchedPage> {
-  const context = await opened.newContext(options)
+  const context = await opened.newContext({ reducedMotion: 'reduce', ...options })
   const page = await context.newPage()
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
