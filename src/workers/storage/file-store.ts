@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -30,8 +29,10 @@ async function save(folder: string, { source, name, ...expected }: SaveRequest):
   try {
     const saved = name(extension)
     await mkdir(dirname(growing), { recursive: true })
+    // The file is there before a source can fail: one that a stream was still opening would be made after its removal.
+    const file = await open(growing, 'wx')
     // `flush` waits for the disk: a result that is named in a committed answer survives a power cut.
-    await pipeline(body, createWriteStream(growing, { flags: 'wx', flush: true }))
+    await pipeline(body, file.createWriteStream({ flush: true }))
     await publish(growing, join(folder, mediaFile(saved)))
     return { name: saved, contentType: MEDIA_TYPES[extension], bytes: progress.bytes }
   } catch (error) {
