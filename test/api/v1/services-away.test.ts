@@ -14,10 +14,13 @@ import { migrate } from '../../../scripts/harness/database.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/harness/until.ts'
+import { eventually, until } from '../../../scripts/harness/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { startPrivatePostgres, startPrivateRedis } from '../../../scripts/harness/services.ts'
 import { prompted } from '../../../scripts/harness/calling.ts'
+
+/** How long a Redis that goes on may take to hand out a job, in ms: what stops it must end before the next test. */
+const HANDED_OUT_MS = 30_000
 
 const REJECTED = { httpStatus: 503, errorType: 'service_unavailable', credits: 0 }
 
@@ -114,8 +117,10 @@ describe('while Redis or Postgres is away', () => {
     subscribe(FAILPOINT_CHANNEL, note)
     const prompt = prompted()
     try {
-      expectAway(await account.chat(prompt).finally(() => process.kill(pid, 'SIGCONT')))
-      await until('its job to be handed out', () => seen.includes('call.beginning'))
+      const refused = await account.chat(prompt).finally(() => process.kill(pid, 'SIGCONT'))
+      expectAway(refused)
+      expect(seen, refused.text).to.include('call.enqueuing')
+      await eventually(() => void expect(seen).to.include('call.beginning'), HANDED_OUT_MS)
       await until('its job to end', async () => (await queues.jobCounts('chat')).active === 0)
     } finally {
       unsubscribe(FAILPOINT_CHANNEL, note)
