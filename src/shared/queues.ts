@@ -13,6 +13,7 @@ import type { ListedModel } from './calls/listed-models.ts'
 import type { Written } from './chat/written-request.ts'
 import { readRequest } from './chat/written-request.ts'
 import type { Fields } from './platform/fields.ts'
+import { reportDefect } from './platform/process/defects.ts'
 import { failpoint } from './platform/process/failpoints.ts'
 import type { CallRequest } from './requests/requests.ts'
 import type { UploadedFile } from './requests/uploads.ts'
@@ -300,15 +301,20 @@ export const MAX_STALLED_COUNT = 1000
 function openQueues(connection: Redis, prefix: string) {
   const open = new Map<QueueName, Queue>()
   const queue = (name: QueueName): Queue => {
-    let found = open.get(name)
-    if (!found) {
-      const streams = { events: { maxLen: 100 } }
-      found = new Queue(name, { connection, prefix, defaultJobOptions: JOB_OPTIONS, streams })
-      // Each command reports its own error; without a listener a lost connection would end the process.
-      found.on('error', () => {})
-      open.set(name, found)
+    const opened = open.get(name)
+    if (opened) return opened
+    const streams = { events: { maxLen: 100 } }
+    const made = new Queue(name, { connection, prefix, defaultJobOptions: JOB_OPTIONS, streams })
+    // Each command reports its own error; without a listener a lost connection would end the process.
+    made.on('error', () => {})
+    open.set(name, made)
+    // BullMQ sets a queue up once: one that lost its connection meanwhile would fail until the process ends.
+    const replace = async (): Promise<void> => {
+      if (open.get(name) === made) open.delete(name)
+      await made.close()
     }
-    return found
+    made.waitUntilReady().catch(() => replace().catch(reportDefect))
+    return made
   }
 
   return {

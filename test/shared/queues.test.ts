@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { expect } from 'chai'
 import type { Sandbox } from '../../sandbox/server.ts'
 import { createSandbox } from '../../sandbox/server.ts'
@@ -8,6 +9,9 @@ import { until } from '../../scripts/harness/until.ts'
 import type { Arena } from '../support/crash.ts'
 import { callsOf, startArena, untilEnded } from '../support/crash.ts'
 import { testQueues } from '../support/console.ts'
+import { testConfig } from '../../scripts/harness/harness.ts'
+import { createQueues } from '../../src/shared/queues.ts'
+import { connectProducer, isRedisUnavailable } from '../../src/shared/platform/redis/redis.ts'
 import { createLog } from '../../src/shared/platform/process/log.ts'
 import { startWorker } from '../../src/workers/worker.ts'
 import { expectBooksToBalance } from '../support/books.ts'
@@ -101,6 +105,26 @@ describe('a call whose connection to Redis is lost while it is enqueued', () => 
     } finally {
       await stop()
       await other.stop()
+    }
+  })
+})
+
+describe('a queue that is first used while its connection is lost', () => {
+  it('works once that is back', async () => {
+    const config = await testConfig('http://127.0.0.1:9')
+    const redis = connectProducer(config)
+    const queues = createQueues(redis, config.REDIS_PREFIX)
+    try {
+      await until('the connection', () => redis.status === 'ready')
+      const back = once(redis, 'ready')
+      redis.stream.destroy()
+      const refusal = await queues.depth('chat').catch((error: Error) => error)
+      expect(isRedisUnavailable(refusal as Error), String(refusal)).to.equal(true)
+      await back
+      expect(await queues.depth('chat')).to.equal(0)
+    } finally {
+      await queues.close()
+      redis.disconnect()
     }
   })
 })
