@@ -61,6 +61,9 @@ import { createUpstreams } from './upstreams/registry.ts'
 /** How long a stopping worker lets its calls finish before it hands them back, in ms. */
 const DRAIN_MS = 25_000
 
+/** How long handing them back may take, in ms: the process is ended after 29 s (`process.ts`). */
+const HAND_BACK_MS = 2000
+
 /** How often the reconciler's schedule is written again: a flushed Redis has forgotten it. In ms. */
 const RESCHEDULE_MS = 5000
 
@@ -210,14 +213,18 @@ function subscribe(deps: Pick<WorkerDeps, 'config' | 'held' | 'catalogue' | 'pub
   return subscriber
 }
 
-/** Takes no more jobs, and waits for those that run; what has not ended after `drainMs` goes back to its queue. */
+/**
+ * Takes no more jobs, and waits for those that run; what has not ended after `drainMs` goes back to its queue. It ends
+ * HAND_BACK_MS later at the latest: a queue never closes while its connection waits to be made again
+ * (github.com/taskforcesh/bullmq/issues/4656). Another worker takes what is then still active, as after a crash.
+ */
 async function drain(queueWorkers: readonly Worker[], held: HeldCalls, drainMs: number): Promise<void> {
-  const closed = Promise.all(queueWorkers.map((one) => one.close()))
   const requeue = setTimeout(() => {
     held.requeueAll()
     queueWorkers.forEach((one) => one.cancelAllJobs('shutdown'))
   }, drainMs)
-  await closed
+  const closed = Promise.all(queueWorkers.map((one) => one.close()))
+  await Promise.race([closed, pause(drainMs + HAND_BACK_MS, undefined, { ref: false })])
   clearTimeout(requeue)
 }
 
