@@ -93,13 +93,20 @@ function isOwnPage(ctx: Context, baseUrl: string): boolean {
   return origin === new URL(baseUrl).origin || (URL.canParse(origin) && new URL(origin).host === ctx.get('host'))
 }
 
-/** Bull-board itself. It takes 0.2 s to load, so it is loaded in the background, and only where it is wanted. */
+/**
+ * Bull-board itself. It takes 0.2 s to load, so it is loaded in the background, and only where it is wanted. A load
+ * that failed is tried again by the next request.
+ */
 function serveBoard(deps: DashboardDeps): Middleware<RequestState> {
-  const loading = loadBoard(deps)
-  // The request for the page reports it.
-  loading.catch(() => {})
+  let loading: ReturnType<typeof loadBoard> | undefined
+  const load = () =>
+    (loading ??= loadBoard(deps).catch((error: unknown) => {
+      loading = undefined
+      throw error
+    }))
+  load().catch(() => {})
   return async (ctx) => {
-    const board = await loading
+    const board = await load()
     const route = (ctx as { _matchedRoute?: unknown })._matchedRoute
     ctx.set({ 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-store' })
     await board(ctx)
@@ -114,6 +121,8 @@ async function loadBoard(deps: DashboardDeps) {
     import('@bull-board/api'),
     import('@bull-board/api/bullMQAdapter'),
   ])
+  // One whose set-up fails is replaced, and the board would go on with the old one.
+  await Promise.all(QUEUE_NAMES.map((name) => queues.queue(name).waitUntilReady()))
   const board = new Board(DASHBOARD_PATH, async (ctx) =>
     hasBody(ctx) ? readJsonBody(ctx, deps, networkOf(clientAddress(ctx.req, config.TRUST_PROXY))) : {},
   )

@@ -1,12 +1,20 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
+import Koa from 'koa'
+import type { Middleware } from 'koa'
 import type { Browser } from 'playwright-core'
-import { connectPersistent } from '../../../src/shared/platform/redis/redis.ts'
+import { createLimits } from '../../../src/api/endpoint/rate-limits.ts'
+import { createDashboard } from '../../../src/api/ops/dashboard.ts'
+import { connectPersistent, connectProducer } from '../../../src/shared/platform/redis/redis.ts'
+import { QUEUE_NAMES } from '../../../src/shared/terms/kinds.ts'
 import { createQueues } from '../../../src/shared/queues.ts'
 import { newId, publicId } from '../../../src/shared/platform/ids.ts'
 import { closeBrowser, openBrowser, openPage } from '../../support/browser.ts'
 import { startTestWeb, testConfig } from '../../../scripts/harness/harness.ts'
 import type { TestWeb } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/harness/until.ts'
 import { useFor } from '../../support/gateway.ts'
 
 const PASSWORD = 'correct: horse bättery'
@@ -186,6 +194,40 @@ describe('the dashboard of the queues', () => {
       expect(faults).to.deep.equal([])
       await close()
     })
+  })
+})
+
+describe('the dashboard of the queues, where the connection was lost while it was loaded', () => {
+  it('is loaded by the next request', async () => {
+    const config = await testConfig('http://127.0.0.1:9')
+    const redis = connectProducer(config)
+    const queues = createQueues(redis, config.REDIS_PREFIX)
+    const failures: unknown[] = []
+    const cutting: typeof queues.queue = (name) => {
+      const queue = queues.queue(name)
+      if (redis.status === 'ready' && failures.length === 0) redis.stream.destroy()
+      queue.waitUntilReady().catch((error: unknown) => failures.push(error))
+      return queue
+    }
+    const deps = { config, queues: { ...queues, queue: cutting }, limits: createLimits(redis, config) }
+    const app = new Koa().on('error', () => {})
+    await until('the connection', () => redis.status === 'ready')
+    const handlers = createDashboard(deps as unknown as Parameters<typeof createDashboard>[0], PASSWORD)
+    for (const one of handlers) app.use(one as Middleware)
+    const server = app.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const visit = () => send('GET', `http://127.0.0.1:${port}/admin/queues/api/queues`, { headers: basic() })
+    try {
+      await until('the load to have failed', () => failures.length > 0)
+      await until('the connection to be back', () => redis.status === 'ready')
+      const { status, json } = await visit()
+      expect([status, (json.queues as unknown[]).length]).to.deep.equal([200, QUEUE_NAMES.length])
+    } finally {
+      server.close()
+      await queues.close()
+      redis.disconnect()
+    }
   })
 })
 
