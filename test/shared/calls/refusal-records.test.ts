@@ -56,12 +56,18 @@ describe('the records of refusals', () => {
     const cpuOf = async (text: string): Promise<number> => {
       const before = process.cpuUsage()
       await Promise.all(Array.from({ length: 192 }, () => record(refusal({ model: text, error: 'unsupported_model' }))))
-      return process.cpuUsage(before).user
+      // Where the kernel counts user and system time apart, it samples: only their sum is exact.
+      const { user, system } = process.cpuUsage(before)
+      return user + system
     }
     const short = '\u{1F600}a'.repeat(100)
     // The first is of a process that is not warm yet.
     await cpuOf(short)
-    const [usual, long] = [await cpuOf(short), await cpuOf(model)]
+    let [usual, long] = [Infinity, Infinity]
+    for (const _ of [1, 2, 3]) {
+      usual = Math.min(usual, await cpuOf(short))
+      long = Math.min(long, await cpuOf(model))
+    }
     expect(long, 'µs of CPU').to.be.below(5 * usual)
     expect(new Set((await rows()).map((row) => row.model))).to.deep.equal(new Set(['\u{1F600}a'.repeat(100)]))
   })
