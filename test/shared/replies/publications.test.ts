@@ -58,6 +58,8 @@ describe('publications', () => {
     const redis = connect()
     const publications = new Publications(redis, prefix)
     const messages = await heardOn(replyChannel(prefix, 'web'))
+    // A command of a connection that is not there yet is sent a second time.
+    await redis.ping()
     const texts = [1, 2, 3].map(replyOf)
     const order: string[] = []
     const sent = texts.map(async (text) => {
